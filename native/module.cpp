@@ -1,0 +1,7 @@
+// The native core: arrays in, arrays out. It checks shapes, releases the GIL and knows nothing of models.
+// Each file of the core has one binding function, named in module.hpp.
+#include "module.hpp"
+
+NB_MODULE(_native, m) {
+    m.doc() = "The native core of plausible: arrays in, arrays out.";
+}
