@@ -2,3 +2,6 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+
+void bind_terms(nanobind::module_& m);
+void bind_scorer(nanobind::module_& m);
