@@ -1,0 +1,143 @@
+"""CSV and its kin: cells between commas, tabs, semicolons or bars, the first line naming the columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from plausible.errors import DataError
+from plausible.sources.streams import Decoder, Input, line_blocks
+from plausible.sources.table import CHUNK_CHARACTERS, CHUNK_ROWS, LIMIT, Source, Table, make_table
+
+_DELIMITERS = ",\t;|"
+_SAMPLE_ROWS = 100
+
+
+def looks_delimited(head: bytes) -> bool:
+    """Whether at least two lines have the same two or more cells, the first of them distinct short names."""
+    rows = _sample(head.decode("utf-8", "replace"), _delimiter(head))
+    if len(rows) < 2 or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        return False
+    names = [name.strip() for name in rows[0]]
+    return len(set(names)) == len(names) and all(0 < len(name) <= 60 and not _is_number(name) for name in names)
+
+
+def open_delimited(given: Input, encoding: str | None, strict: bool) -> Source:
+    """A table from a CSV or TSV file; cells are text as written, and an empty cell is missing."""
+    delimiter = "," if not (head := given.head()) else _delimiter(head)
+    if given.suffix in (".tsv", ".tab") and b"\t" in head:
+        delimiter = "\t"
+    probe = Source(given.name, (), lambda *_: iter(()))
+    rows = _rows(probe, given, encoding, delimiter)
+    header = next(rows, None)
+    if header is None:
+        raise DataError(f"{given.name} is empty; its first line has to name the columns")
+    names = tuple(name.strip() or f"column {i}" for i, name in enumerate(header[1], 1))
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"{given.name}, line 1: two columns have the name {twice!r}; rename one")
+    sample = _sample(head.decode("utf-8", "replace"), delimiter)[1:]
+    numeric = frozenset(
+        name
+        for i, name in enumerate(names)
+        if (cells := [row[i] for row in sample if len(row) > i and row[i]]) and all(map(_is_number, cells))
+    )
+
+    def read(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
+        places = {name: names.index(name) for name in columns}
+        body = _rows(source, given, encoding, delimiter)
+        next(body)
+        for chunk in _chunks(body, given.name, len(names)):
+            lines, cells = zip(*chunk, strict=True)
+            yield make_table(
+                {name: [row[at] or None for row in cells] for name, at in places.items()},
+                numbers,
+                lambda i, lines=lines: f"{given.name}, line {lines[i]}",  # type: ignore[misc]
+                len(chunk),
+            )
+
+    return Source(given.name, names, read, size=given.size, numeric=numeric, strict=strict)
+
+
+def _chunks(
+    rows: Iterator[tuple[int, list[str]]], name: str, width: int
+) -> Iterator[list[tuple[int, list[str]]]]:
+    chunk: list[tuple[int, list[str]]] = []
+    characters = 0
+    for line, row in rows:
+        if len(row) != width:
+            raise DataError(
+                f"{name}, line {line}: {len(row)} cells where the first line names {width} columns; "
+                "mend the line (quotes around a cell that holds the delimiter?)"
+            )
+        chunk.append((line, row))
+        characters += sum(map(len, row))
+        if len(chunk) == CHUNK_ROWS or characters >= CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
+
+
+def _rows(
+    source: Source, given: Input, encoding: str | None, delimiter: str
+) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not blank, each with the number of the line where it begins."""
+    csv.field_size_limit(LIMIT)
+    reader = csv.reader(_lines(source, given, encoding), delimiter=delimiter, strict=True)
+    begin = 1
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise DataError(
+                f"{given.name}, line {begin}: {error}; a quotation mark inside a quoted cell has to be doubled, and "
+                "every quoted cell closed"
+            ) from None
+        if row:
+            yield begin, row
+        begin = reader.line_num + 1
+
+
+def _lines(source: Source, given: Input, encoding: str | None) -> Iterator[str]:
+    decoder = Decoder(source, given.name)
+    for offset, block in line_blocks(source, given, encoding):
+        yield from io.StringIO(decoder.text(offset, block), newline="")
+
+
+def _delimiter(head: bytes) -> str:
+    """The delimiter that cuts most rows of the sample into the same number of cells, two or more."""
+
+    def merit(delimiter: str) -> tuple[float, int]:
+        widths = [len(row) for row in _sample(text, delimiter)]
+        if not widths or widths[0] < 2:
+            return 0.0, 0
+        return sum(width == widths[0] for width in widths) / len(widths), widths[0]
+
+    text = head.decode("utf-8", "replace")
+    return max(_DELIMITERS, key=merit)
+
+
+def _sample(text: str, delimiter: str) -> list[list[str]]:
+    """The first rows of a text that may break off in the middle of one."""
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
+            if row:
+                rows.append(row)
+            if len(rows) == _SAMPLE_ROWS:
+                return rows
+    except csv.Error:
+        return rows
+    return rows if len(rows) < 2 or text.endswith(("\n", "\r")) else rows[:-1]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

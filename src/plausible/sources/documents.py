@@ -1,0 +1,182 @@
+"""Documents: files of text or HTML, mail, mbox files, folders with one sub-folder a class, and Maildir."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from plausible.errors import DataError
+from plausible.sources.mail import document_text, looks_like_mail
+from plausible.sources.streams import HEAD, Input, line_blocks, too_long, unreadable
+from plausible.sources.table import DOCUMENT_COLUMNS, LIMIT, Document, Source, Table, document_tables
+
+_FROM = re.compile(rb"^From [^\n]*\n", re.M)
+_DATE = re.compile(rb"\d\d?:\d\d.*\d{4}")
+_QUOTED = re.compile(rb"^>(>*From )", re.M)
+
+
+def looks_like_mbox(head: bytes) -> bool:
+    """Whether the first line is the line that stands before each message of an mbox file, and mail follows."""
+    first, _, rest = head.partition(b"\n")
+    if not first.startswith(b"From "):
+        return False
+    return _DATE.search(first) is not None or looks_like_mail(rest.decode("latin-1"))
+
+
+def open_file(given: Input, headers: str, encoding: str | None, strict: bool) -> Source:
+    """One file of text or mail: one document, or as many as an mbox holds messages."""
+
+    def read(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
+        return document_tables(file_documents(source, given, None, headers, encoding), columns, numbers)
+
+    return Source(given.name, DOCUMENT_COLUMNS, read, documents=True, size=given.size, strict=strict)
+
+
+def open_folder(folder: Path, name: str, headers: str, encoding: str | None, strict: bool) -> Source:
+    """A folder with one sub-folder a class, a Maildir, or a flat folder of documents without a class."""
+    entries = _entries(folder)
+    folders = [path for path in entries if path.is_dir()]
+    loose = [path for path in entries if path.is_file()]
+    if _is_maildir(folders):
+        folders, loose = [], list(_walk(folder))
+    _refuse_twins(folders)
+    classes = [path for path in folders if next(_walk(path), None)]
+    if not classes and not loose:
+        raise DataError(f"the folder {name!r} holds no files; give one with files, or a sub-folder of files a class")
+
+    def files() -> Iterator[tuple[str | None, Path]]:
+        if not classes:
+            yield from ((None, path) for path in loose)
+        for path in classes:
+            label = _shown(path.name)
+            yield from ((label, file) for file in _walk(path))
+
+    def documents(source: Source) -> Iterator[Document]:
+        for path in loose if classes else []:
+            source.note("files beside the class folders, left out", _shown(path))
+        for path in folders:
+            if path not in classes:
+                source.note("class folders without files, left out", _shown(path))
+        before = 0
+        for label, path in files():
+            given = Input(_shown(path), path)
+            try:
+                before += path.stat().st_size
+            except FileNotFoundError:
+                source.note("files that vanished while the folder was read", given.name)
+                continue
+            yield from file_documents(source, given, label, headers, encoding)
+            source.position = before
+
+    def read(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
+        return document_tables(documents(source), columns, numbers)
+
+    size = sum(path.stat().st_size for _, path in files())
+    return Source(name, DOCUMENT_COLUMNS, read, documents=True, size=size, strict=strict)
+
+
+def file_documents(
+    source: Source, given: Input, label: str | None, headers: str, encoding: str | None
+) -> Iterator[Document]:
+    """The documents in one file: the messages of an mbox, or else the file as one."""
+    with given.open() as stream:
+        raw = stream.read(HEAD)
+        mbox = looks_like_mbox(raw)
+        if not mbox:
+            raw += stream.read_all()
+            source.position = stream.position
+    if mbox:
+        yield from _mbox(source, given, label, headers, encoding)
+        return
+    text, found = document_text(raw, given.name, headers, encoding)
+    if encoding is None and not found.startswith("utf-8"):
+        source.note(f"not UTF-8, read as {found.upper()}", given.name)
+    yield Document(text, label, given.name)
+
+
+def _mbox(
+    source: Source, given: Input, label: str | None, headers: str, encoding: str | None
+) -> Iterator[Document]:
+    for number, (offset, raw) in enumerate(_messages(source, given, encoding), 1):
+        name = f"{given.name}, message {number}"
+        if not raw.endswith((b"\n\n", b"\n\r\n")):
+            if b"\n\n" not in raw and b"\n\r\n" not in raw:
+                raise DataError(
+                    f"{name}, at byte {offset}: the file breaks off in the header of this message; "
+                    "fetch it again, or take the message out"
+                )
+            source.note("the last message of an mbox doesn't end in a blank line: it may have been cut short", name)
+        content = raw.removesuffix(b"\n").removesuffix(b"\r")
+        text = document_text(_QUOTED.sub(rb"\1", content), name, headers, None)[0]
+        yield Document(text, label, name)
+
+
+def _messages(source: Source, given: Input, encoding: str | None) -> Iterator[tuple[int, bytes]]:
+    """The messages of an mbox, each without its postmark and with the offset where it starts."""
+    pieces: list[bytes] = []
+    length = begin = 0
+    ahead = b"\n\n"
+    dated = None
+    for offset, block in line_blocks(source, given, encoding):
+        start = 0
+        for mark in _FROM.finditer(block):
+            before = (ahead + block[max(0, mark.start() - 3) : mark.start()])[-3:]
+            if dated is None:
+                dated = _DATE.search(mark[0]) is not None
+            elif not before.endswith((b"\n\n", b"\n\r\n")) or (dated and not _DATE.search(mark[0])):
+                continue
+            else:
+                yield begin, b"".join((*pieces, block[start : mark.start()]))
+            pieces, length, begin, start = [], 0, offset + mark.start(), mark.end()
+        pieces.append(block[start:])
+        length += len(block) - start
+        if length > LIMIT:
+            raise too_long(f"{given.name}, the message at byte {begin}", "one message")
+        ahead = (ahead + block[-3:])[-3:]
+    yield begin, b"".join(pieces)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """The files below a folder, sorted; hidden ones, and links back to a folder above, are passed over."""
+    waiting: list[tuple[Path, frozenset[tuple[int, int]]]] = [(folder, frozenset())]
+    while waiting:
+        path, above = waiting.pop()
+        if path.is_file():
+            yield path
+        elif path.is_dir():
+            status = path.stat()
+            here = (status.st_dev, status.st_ino)
+            if here not in above:
+                entries = _entries(path)
+                if _is_maildir(entries):
+                    entries = [entry for entry in entries if entry.name != "tmp"]
+                waiting += [(entry, above | {here}) for entry in reversed(entries)]
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder / name for name in os.listdir(folder) if not name.startswith("."))
+    except OSError as error:
+        raise unreadable(_shown(folder), error) from None
+
+
+def _is_maildir(entries: list[Path]) -> bool:
+    return {"cur", "new"} <= {entry.name for entry in entries}
+
+
+def _refuse_twins(folders: list[Path]) -> None:
+    seen: dict[str, Path] = {}
+    for path in folders:
+        twin = seen.setdefault(path.name.casefold(), path)
+        if twin is not path:
+            raise DataError(
+                f"the class folders {_shown(twin)!r} and {_shown(path)!r} differ only in upper and lower case; "
+                "join them or rename one"
+            )
+
+
+def _shown(path: Path | str) -> str:
+    """A path as text that can be printed, whatever bytes the file system holds."""
+    return os.fsencode(path).decode("utf-8", "replace")
