@@ -7,15 +7,21 @@ import io
 from collections.abc import Iterator
 
 from plausible.errors import DataError
-from plausible.sources.streams import Decoder, Input, line_blocks
-from plausible.sources.table import CHUNK_CHARACTERS, CHUNK_ROWS, LIMIT, Source, Table, make_table
+from plausible.sources.mail import looks_like_mail
+from plausible.sources.streams import PROSE, Decoder, Input, line_blocks
+from plausible.sources.table import CHUNK_CHARACTERS, CHUNK_ROWS, LIMIT, Options, Source, Table, make_table, numbered
 
 _DELIMITERS = ",\t;|"
+_SUFFIXES = (".csv", ".tsv", ".tab")
 _SAMPLE_ROWS = 100
 
 
-def looks_delimited(head: bytes) -> bool:
-    """Whether at least two lines have the same two or more cells, the first of them distinct short names."""
+def looks_delimited(head: bytes, suffix: str) -> bool:
+    """Whether the suffix says so, or the lines are equally wide and the first holds distinct short names."""
+    if suffix in _SUFFIXES:
+        return True
+    if suffix in PROSE or looks_like_mail(head.decode("latin-1")):
+        return False
     rows = _sample(head.decode("utf-8", "replace"), _delimiter(head))
     if len(rows) < 2 or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
         return False
@@ -23,13 +29,13 @@ def looks_delimited(head: bytes) -> bool:
     return len(set(names)) == len(names) and all(0 < len(name) <= 60 and not _is_number(name) for name in names)
 
 
-def open_delimited(given: Input, encoding: str | None, strict: bool) -> Source:
+def open_delimited(given: Input, options: Options) -> Source:
     """A table from a CSV or TSV file; cells are text as written, and an empty cell is missing."""
     delimiter = "," if not (head := given.head()) else _delimiter(head)
     if given.suffix in (".tsv", ".tab") and b"\t" in head:
         delimiter = "\t"
     probe = Source(given.name, (), lambda *_: iter(()))
-    rows = _rows(probe, given, encoding, delimiter)
+    rows = _rows(probe, given, options.encoding, delimiter)
     header = next(rows, None)
     if header is None:
         raise DataError(f"{given.name} is empty; its first line has to name the columns")
@@ -46,18 +52,18 @@ def open_delimited(given: Input, encoding: str | None, strict: bool) -> Source:
 
     def read(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
         places = {name: names.index(name) for name in columns}
-        body = _rows(source, given, encoding, delimiter)
+        body = _rows(source, given, options.encoding, delimiter)
         next(body)
         for chunk in _chunks(body, given.name, len(names)):
             lines, cells = zip(*chunk, strict=True)
             yield make_table(
                 {name: [row[at] or None for row in cells] for name, at in places.items()},
                 numbers,
-                lambda i, lines=lines: f"{given.name}, line {lines[i]}",  # type: ignore[misc]
+                numbered(given.name, "line", lines),
                 len(chunk),
             )
 
-    return Source(given.name, names, read, size=given.size, numeric=numeric, strict=strict)
+    return Source(given.name, names, read, size=given.size, numeric=numeric, strict=options.strict)
 
 
 def _chunks(
@@ -94,8 +100,8 @@ def _rows(
             return
         except csv.Error as error:
             raise DataError(
-                f"{given.name}, line {begin}: {error}; a quotation mark inside a quoted cell has to be doubled, and "
-                "every quoted cell closed"
+                f"{given.name}, line {begin}: {error}; double a quotation mark inside a quoted cell, "
+                "and close every quoted cell"
             ) from None
         if row:
             yield begin, row

@@ -8,33 +8,38 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from plausible.errors import DataError
-from plausible.sources.mail import document_text, looks_like_mail
+from plausible.sources.mail import DEFAULT_HEADERS, document_text, looks_like_mail
 from plausible.sources.streams import HEAD, Input, line_blocks, too_long, unreadable
-from plausible.sources.table import DOCUMENT_COLUMNS, LIMIT, Document, Source, Table, document_tables
+from plausible.sources.table import DOCUMENT_COLUMNS, LIMIT, Document, Options, Source, Table, document_tables
 
 _FROM = re.compile(rb"^From [^\n]*\n", re.M)
 _DATE = re.compile(rb"\d\d?:\d\d.*\d{4}")
 _QUOTED = re.compile(rb"^>(>*From )", re.M)
 
 
-def looks_like_mbox(head: bytes) -> bool:
-    """Whether the first line is the line that stands before each message of an mbox file, and mail follows."""
+def looks_like_mbox(head: bytes, suffix: str) -> bool:
+    """Whether the first line is one that stands before a message of an mbox file."""
     first, _, rest = head.partition(b"\n")
     if not first.startswith(b"From "):
         return False
     return _DATE.search(first) is not None or looks_like_mail(rest.decode("latin-1"))
 
 
-def open_file(given: Input, headers: str, encoding: str | None, strict: bool) -> Source:
+def looks_like_text(head: bytes, suffix: str) -> bool:
+    """What nothing else claims is a document; decoding it tells whether it is text."""
+    return True
+
+
+def open_file(given: Input, options: Options) -> Source:
     """One file of text or mail: one document, or as many as an mbox holds messages."""
 
     def read(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
-        return document_tables(file_documents(source, given, None, headers, encoding), columns, numbers)
+        return document_tables(file_documents(source, given, None, options), columns, numbers)
 
-    return Source(given.name, DOCUMENT_COLUMNS, read, documents=True, size=given.size, strict=strict)
+    return Source(given.name, DOCUMENT_COLUMNS, read, documents=True, size=given.size, strict=options.strict)
 
 
-def open_folder(folder: Path, name: str, headers: str, encoding: str | None, strict: bool) -> Source:
+def open_folder(folder: Path, name: str, options: Options) -> Source:
     """A folder with one sub-folder a class, a Maildir, or a flat folder of documents without a class."""
     entries = _entries(folder)
     folders = [path for path in entries if path.is_dir()]
@@ -44,7 +49,7 @@ def open_folder(folder: Path, name: str, headers: str, encoding: str | None, str
     _refuse_twins(folders)
     classes = [path for path in folders if next(_walk(path), None)]
     if not classes and not loose:
-        raise DataError(f"the folder {name!r} holds no files; give one with files, or a sub-folder of files a class")
+        raise DataError(f"the folder {name!r} holds no files; put the files of each class in a sub-folder")
 
     def files() -> Iterator[tuple[str | None, Path]]:
         if not classes:
@@ -67,39 +72,35 @@ def open_folder(folder: Path, name: str, headers: str, encoding: str | None, str
             except FileNotFoundError:
                 source.note("files that vanished while the folder was read", given.name)
                 continue
-            yield from file_documents(source, given, label, headers, encoding)
+            yield from file_documents(source, given, label, options)
             source.position = before
 
     def read(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
         return document_tables(documents(source), columns, numbers)
 
     size = sum(path.stat().st_size for _, path in files())
-    return Source(name, DOCUMENT_COLUMNS, read, documents=True, size=size, strict=strict)
+    return Source(name, DOCUMENT_COLUMNS, read, documents=True, size=size, strict=options.strict)
 
 
-def file_documents(
-    source: Source, given: Input, label: str | None, headers: str, encoding: str | None
-) -> Iterator[Document]:
+def file_documents(source: Source, given: Input, label: str | None, options: Options) -> Iterator[Document]:
     """The documents in one file: the messages of an mbox, or else the file as one."""
     with given.open() as stream:
         raw = stream.read(HEAD)
-        mbox = looks_like_mbox(raw)
+        mbox = looks_like_mbox(raw, given.suffix)
         if not mbox:
             raw += stream.read_all()
             source.position = stream.position
     if mbox:
-        yield from _mbox(source, given, label, headers, encoding)
+        yield from _mbox(source, given, label, options)
         return
-    text, found = document_text(raw, given.name, headers, encoding)
-    if encoding is None and not found.startswith("utf-8"):
+    text, found = document_text(raw, given.name, options.headers or DEFAULT_HEADERS, options.encoding)
+    if options.encoding is None and not found.startswith("utf-8"):
         source.note(f"not UTF-8, read as {found.upper()}", given.name)
     yield Document(text, label, given.name)
 
 
-def _mbox(
-    source: Source, given: Input, label: str | None, headers: str, encoding: str | None
-) -> Iterator[Document]:
-    for number, (offset, raw) in enumerate(_messages(source, given, encoding), 1):
+def _mbox(source: Source, given: Input, label: str | None, options: Options) -> Iterator[Document]:
+    for number, (offset, raw) in enumerate(_messages(source, given, options.encoding), 1):
         name = f"{given.name}, message {number}"
         if not raw.endswith((b"\n\n", b"\n\r\n")):
             if b"\n\n" not in raw and b"\n\r\n" not in raw:
@@ -107,9 +108,9 @@ def _mbox(
                     f"{name}, at byte {offset}: the file breaks off in the header of this message; "
                     "fetch it again, or take the message out"
                 )
-            source.note("the last message of an mbox doesn't end in a blank line: it may have been cut short", name)
+            source.note("the last message of an mbox doesn't end in a blank line: is it whole?", name)
         content = raw.removesuffix(b"\n").removesuffix(b"\r")
-        text = document_text(_QUOTED.sub(rb"\1", content), name, headers, None)[0]
+        text, _ = document_text(_QUOTED.sub(rb"\1", content), name, options.headers or DEFAULT_HEADERS, None)
         yield Document(text, label, name)
 
 
@@ -172,7 +173,7 @@ def _refuse_twins(folders: list[Path]) -> None:
         twin = seen.setdefault(path.name.casefold(), path)
         if twin is not path:
             raise DataError(
-                f"the class folders {_shown(twin)!r} and {_shown(path)!r} differ only in upper and lower case; "
+                f"the class folders {_shown(twin)!r} and {_shown(path)!r} differ only in case; "
                 "join them or rename one"
             )
 

@@ -4,14 +4,14 @@ What is tried, in this order:
 
 1. a byte-order mark: UTF-8, UTF-16, UTF-32;
 2. UTF-8, strictly;
-3. UTF-16 without a mark: every NUL byte stands at an even place, or every one at an odd place, and the text so
-   decoded holds no control characters;
-4. GB18030, when at least 70 in 100 of the characters that aren't ASCII are among the 3,755 most common Chinese
-   ones (first level of GB 2312). Text in Latin-1 has its accented letters alone between ASCII letters, and
-   Cyrillic pairs fall on rare characters, so neither comes near;
-5. Windows-1252 (Latin-1 with quotation marks and the euro sign), or Latin-1 where a byte has no meaning there.
+3. UTF-16 without a mark: the NUL bytes stand at even places only, or at odd ones, and the text so decoded holds
+   no control characters;
+4. GB18030, when 70 in 100 of the characters that aren't ASCII are among the 3,755 most common Chinese ones (the
+   first level of GB 2312). Text in Latin-1 has its accented letters alone between ASCII letters, and Cyrillic
+   pairs fall on rare characters, so neither comes near;
+5. Windows-1252 (Latin-1 with quotation marks and the euro sign), or Latin-1 where a byte means nothing there.
 
-Bytes that are none of these, because too many are control characters, are no text: the first of them is named.
+Bytes of which more than 10 in 100 are control characters are no text: the first of these is named.
 NUL characters in text that is otherwise fine stay; no word contains one, so they separate words.
 """
 
@@ -53,7 +53,7 @@ def check(encoding: str | None) -> str | None:
         return codecs.lookup(encoding).name
     except (LookupError, UnicodeError, ValueError):
         raise CallError(
-            f"{encoding!r} is no text encoding; try utf-8, utf-16, gb18030, iso-8859-2, windows-1251 or shift_jis"
+            f"{encoding!r} is no text encoding; try utf-8, gb18030, iso-8859-2, windows-1251 or shift_jis"
         ) from None
 
 
@@ -130,7 +130,7 @@ def not_text(raw: bytes, place: str) -> DataError:
         return DataError(f"{place} is {known}")
     control = _CONTROL.search(raw)
     offset = control.start() if control else 0
-    return DataError(f"{place} is not text: byte {offset} is {raw[offset : offset + 1].hex()} (hexadecimal); leave it out")
+    return DataError(f"{place} is not text: byte {offset} is hexadecimal {raw[offset]:02x}; leave it out")
 
 
 def _utf16(sample: bytes) -> str | None:

@@ -19,6 +19,8 @@ from plausible.sources import encoding as encodings
 if TYPE_CHECKING:
     from email.message import Message
 
+DEFAULT_HEADERS = "subject"
+
 _BLOCK = re.compile(r"(?:>?From [^\n]*\n)?((?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)+)\r?\n")
 _TELLING = re.compile(r"^(?:from|subject|received|message-id|newsgroups|date):", re.I | re.M)
 _STRUCTURED = re.compile(r"^content-(?:type|transfer-encoding):", re.I | re.M)
@@ -32,7 +34,8 @@ _BLOCKS = re.compile(
     re.I,
 )
 _BLANKS = re.compile(r"[ \t\r\f\v\xa0]*\n\s*")
-_SUPERSETS = {"gb2312": "gb18030", "gbk": "gb18030", "us-ascii": "cp1252", "ascii": "cp1252", "iso-8859-1": "cp1252"}
+_SUPERSETS = {"gb2312": "gb18030", "gbk": "gb18030", "us-ascii": "cp1252", "iso-8859-1": "cp1252"}
+"""The encodings that mail means by the names of smaller ones."""
 
 
 def looks_like_mail(text: str) -> bool:
@@ -45,13 +48,13 @@ def check_headers(headers: str) -> str:
     """`headers` in lower case; CallError unless it is all, none or names of headers."""
     names = [name.strip() for name in headers.lower().split(",")]
     if not all(re.fullmatch(r"[!-9;-~]+", name) for name in names):
-        raise CallError(f"headers are all, none, or names with commas between, such as From,Subject: not {headers!r}")
+        raise CallError(f"headers {headers!r}: write all, none, or names such as From,Subject")
     if len(names) > 1 and {"all", "none"} & set(names):
         raise CallError(f"headers {headers!r}: all and none stand alone")
     return ",".join(names)
 
 
-def message_text(raw: str | bytes, headers: str = "subject") -> str:
+def message_text(raw: str | bytes, headers: str = DEFAULT_HEADERS) -> str:
     """The readable text of a mail or article; a text that is neither comes back as it is.
 
     >>> article = "From: ann@example.org\\nSubject: =?utf-8?q?Caf=C3=A9?=\\n\\nSee you there.\\n"
@@ -125,7 +128,8 @@ def _parts(message: Message) -> list[str]:
     kind = message.get_content_type()
     payload = message.get_payload()
     if isinstance(payload, list):
-        texts = [(part.get_content_type(), _parts(part)) for part in payload]
+        inner = [part for part in payload if not isinstance(part, str)]
+        texts = [(part.get_content_type(), _parts(part)) for part in inner]
         if kind == "multipart/alternative":
             filled = [(of, text) for of, text in texts if any(piece.strip() for piece in text)]
             plain = [text for of, text in filled if of == "text/plain"]
@@ -150,7 +154,7 @@ def _decoded(raw: bytes, charset: str | None) -> str:
 
 
 def _as_bytes(text: str) -> bytes:
-    """The bytes of a message that was read as text: as Latin-1, the way such collections are kept, or else UTF-8."""
+    """The bytes of a message kept as text: in Latin-1, the custom of mail collections, or else in UTF-8."""
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from plausible.errors import CallError, DataError, PlausibleError, unknown
 from plausible.sources.streams import Input
-from plausible.sources.table import CHUNK_CHARACTERS, CHUNK_ROWS, Source, Table, as_numbers, make_table
+from plausible.sources.table import CHUNK_CHARACTERS, CHUNK_ROWS, Options, Source, Table, as_numbers, make_table, numbered
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -20,7 +20,7 @@ _QUERY = re.compile(r"\s*(?:select|with|from)\s", re.I)
 _FIRST_ROWS = 64
 
 
-def looks_like_parquet(head: bytes) -> bool:
+def looks_like_parquet(head: bytes, suffix: str) -> bool:
     return head.startswith(b"PAR1")
 
 
@@ -29,23 +29,24 @@ def looks_like_sql(text: str) -> bool:
     return _QUERY.match(text) is not None
 
 
-def open_parquet(given: Input, where: str | None, strict: bool) -> Source:
+def open_parquet(given: Input, options: Options) -> Source:
     """A table from a Parquet file."""
     if given.path is None:
-        raise DataError(f"{given.name} is Parquet, which can't be read from a stream; save it as a file first")
+        raise DataError(f"{given.name} is Parquet, which needs a file that isn't packed; save it as one")
     path = re.sub(r"([*?[])", r"[\1]", str(given.path)).replace("'", "''")
-    source = _open_query(f"from read_parquet('{path}')", given.name, DataError, where, strict)
+    source = _open_query(f"from read_parquet('{path}')", given.name, DataError, options)
     return replace(source, size=given.size)
 
 
-def open_sql(query: str, where: str | None, strict: bool) -> Source:
-    """A table from an SQL text, which may name files: select text, topic from 'x.parquet' where split = 'train'."""
-    return _open_query(query.strip().rstrip(";"), "the SQL text", CallError, where, strict)
+def open_sql(query: str, options: Options) -> Source:
+    """A table from an SQL text, which may name files: select text, topic from 'x.parquet' limit 10."""
+    return _open_query(query.strip().rstrip(";"), "the SQL text", CallError, options)
 
 
-def _open_query(query: str, name: str, blame: type[PlausibleError], where: str | None, strict: bool) -> Source:
+def _open_query(query: str, name: str, blame: type[PlausibleError], options: Options) -> Source:
     import duckdb
 
+    where = options.where
     try:
         with duckdb.connect() as connection:
             described = connection.execute(f"describe from (\n{query}\n)").fetchall()
@@ -61,16 +62,17 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], where: str |
         first = 1
         with duckdb.connect() as connection:
             for cells in _fetched(connection, f"select {chosen} from (\n{query}\n)", name):
+                rows = len(cells[0])
                 yield make_table(
                     dict(zip(wanted, cells, strict=False)),
                     numbers,
-                    lambda i, first=first: f"{name}, row {first + i}" + (f" of those where {where}" if where else ""),  # type: ignore[misc]
-                    len(cells[0]),
+                    numbered(name, "row" if where is None else f"where {where}, row", range(first, first + rows)),
+                    rows,
                 )
-                first += len(cells[0])
+                first += rows
 
     numeric = frozenset(row[0] for row in described if _NUMERIC.fullmatch(row[1]))
-    return Source(name, columns, read, numeric=numeric, strict=strict)
+    return Source(name, columns, read, numeric=numeric, where=where, strict=options.strict)
 
 
 def _fetched(connection: DuckDBPyConnection, query: str, name: str) -> Iterator[list[list[Any]]]:
@@ -90,7 +92,7 @@ def _fetched(connection: DuckDBPyConnection, query: str, name: str) -> Iterator[
 
 
 def filtered(source: Source, where: str) -> Source:
-    """The rows of a table for which an SQL condition holds; columns of numbers compare as numbers, others as text."""
+    """The rows of a table for which an SQL condition holds, in which numbers compare as numbers."""
     import duckdb
     import numpy as np
 
@@ -131,7 +133,7 @@ def filtered(source: Source, where: str) -> Source:
                         len(rows),
                     )
 
-    return replace(source, read=read)
+    return replace(source, read=read, where=where)
 
 
 def _taken(column: Any, rows: list[int]) -> Any:
@@ -147,9 +149,8 @@ def _check(
         connection.execute(f"describe {query}")
     except duckdb.Error as error:
         missing = _NOT_FOUND.search(str(error))
-        if missing:
-            raise CallError(f"--where {where!r}: {unknown(f'column of {name}', missing[1], columns)}") from None
-        raise CallError(f"--where {where!r}: {_gist(error)}") from None
+        reason = unknown(f"column of {name}", missing[1], columns) if missing else _gist(error)
+        raise CallError(f"--where {where!r}: {reason}") from None
 
 
 def _gist(error: Exception) -> str:

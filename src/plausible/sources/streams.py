@@ -16,6 +16,8 @@ from plausible.sources.table import LIMIT, Source
 
 BLOCK = 1 << 20
 HEAD = 1 << 16
+PROSE = (".txt", ".text", ".md", ".rst", ".tex", ".log", ".html", ".htm", ".eml")
+"""Suffixes of files that are documents, even where their lines look like a table's."""
 
 
 @dataclass(frozen=True)
@@ -140,16 +142,16 @@ def keep(name: str, stream: BinaryIO) -> Input:
     import shutil
     import tempfile
 
-    kept = tempfile.TemporaryFile(buffering=0)
+    kept = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
     shutil.copyfileobj(stream, kept, BLOCK)
-    return Input(name, kept=kept)  # type: ignore[arg-type]
+    return Input(name, kept=kept)
 
 
 def line_blocks(source: Source, given: Input, encoding: str | None) -> Iterator[tuple[int, bytes]]:
-    """Blocks of whole lines, each with the offset where it starts, in UTF-8 unless the bytes are of a narrow encoding.
+    """Blocks of whole lines, each with the offset where it starts; `source.position` goes along.
 
-    A forced encoding, UTF-16 and UTF-32 are turned into UTF-8 here, so that below this room a line end is always
-    one byte. Keeps `source.position` up to date.
+    A forced encoding, UTF-16 and UTF-32 are turned into UTF-8 here, so that the readers of lines find a line end
+    in one byte, and `Decoder` sees to the rest.
     """
     with given.open() as stream:
         start = stream.read(BLOCK)
@@ -203,7 +205,7 @@ def _transcoded(stream: Stream, piece: bytes, encoding: str) -> Iterator[bytes]:
 
 
 class Decoder:
-    """Blocks of lines to text: UTF-8, and line by line in a recognised encoding where a block is not UTF-8."""
+    """Blocks of lines to text: UTF-8, or else line by line in the encoding recognised."""
 
     def __init__(self, source: Source, name: str) -> None:
         self._source = source

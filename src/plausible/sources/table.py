@@ -11,7 +11,7 @@ One convention for cells, whatever the kind of file:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -27,6 +27,29 @@ CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 1 << 22
 LIMIT = 1 << 28
 """The most bytes that one document, line or row may have: 256 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user says of how to read.
+
+    Parameters
+    ----------
+    encoding : str, optional
+        Of the bytes; recognised when not given.
+    headers : str, optional
+        Which headers of mail become text: all, none or NAME,NAME. By default the subject; in a table, where
+        nothing is said, cells stay as they are.
+    where : str, optional
+        An SQL condition on the rows of a table.
+    strict : bool
+        Whether what would be noted is a DataError.
+    """
+
+    encoding: str | None = None
+    headers: str | None = None
+    where: str | None = None
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +83,12 @@ class Source:
         In bytes, where it is known.
     numeric : frozenset of str
         The columns that hold numbers, by their declared type or by a look at the first rows.
+    where : str or None
+        The SQL condition that the reader itself applies, if it can.
     position : int
         How many of the `size` bytes the pass under way has read.
     notes : Counter of str
-        What the last pass met that the user should know of, and how often. When `strict`, a DataError instead.
+        What the last pass met that the user should know of, and how often; a DataError when `strict`.
     """
 
     name: str
@@ -72,6 +97,7 @@ class Source:
     documents: bool = False
     size: int | None = None
     numeric: frozenset[str] = frozenset()
+    where: str | None = None
     strict: bool = False
     position: int = field(default=0, init=False)
     notes: Counter[str] = field(default_factory=Counter, init=False)
@@ -141,7 +167,21 @@ def make_table(
     )
 
 
-def as_numbers(values: Sequence[Any], column: str, place: Callable[[int], str]) -> NDArray[np.float64]:
+def numbered(name: str, unit: str, numbers: Sequence[int]) -> Callable[[int], str]:
+    """Places such as "tickets.csv, line 17"."""
+    return lambda i: f"{name}, {unit} {numbers[i]}"
+
+
+def numeric_keys(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> frozenset[str]:
+    """The keys under which `rows` hold nothing but numbers and gaps."""
+    return frozenset(
+        name
+        for name in names
+        if all(type(value) in (int, float) for row in rows if (value := row.get(name)) is not None)
+    )
+
+
+def as_numbers(values: Sequence[Any] | NDArray[np.float64], column: str, place: Callable[[int], str]) -> NDArray[np.float64]:
     """Cells as floats, NaN where they are missing; DataError for the first that is no number."""
     import numpy as np
 
@@ -159,7 +199,7 @@ def _number(value: Any, column: str, i: int, place: Callable[[int], str]) -> flo
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise DataError(
-            f"{place(i)}: {text[:80]!r} in column {column!r} is not a number; mend it, or read the column as text"
+            f"{place(i)}: {text[:80]!r} in column {column!r} is no number; mend it, or read it as text"
         ) from None
 
 
