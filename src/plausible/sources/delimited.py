@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from plausible.errors import DataError
 from plausible.sources.mail import looks_like_mail
 from plausible.sources.streams import PROSE, Decoder, Input, line_blocks
-from plausible.sources.table import CHUNK_CHARACTERS, CHUNK_ROWS, LIMIT, Options, Source, Table, make_table, numbered
+from plausible.sources.table import (
+    CHUNK_CHARACTERS,
+    CHUNK_ROWS,
+    LIMIT,
+    Options,
+    Source,
+    Table,
+    make_table,
+    numbered,
+)
 
 _DELIMITERS = ",\t;|"
 _SUFFIXES = (".csv", ".tsv", ".tab")
@@ -26,7 +35,9 @@ def looks_delimited(head: bytes, suffix: str) -> bool:
     if len(rows) < 2 or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
         return False
     names = [name.strip() for name in rows[0]]
-    return len(set(names)) == len(names) and all(0 < len(name) <= 60 and not _is_number(name) for name in names)
+    return len(set(names)) == len(names) and all(
+        0 < len(name) <= 60 and not _is_number(name) for name in names
+    )
 
 
 def open_delimited(given: Input, options: Options) -> Source:
@@ -35,11 +46,11 @@ def open_delimited(given: Input, options: Options) -> Source:
     if given.suffix in (".tsv", ".tab") and b"\t" in head:
         delimiter = "\t"
     probe = Source(given.name, (), lambda *_: iter(()))
-    rows = _rows(probe, given, options.encoding, delimiter)
-    header = next(rows, None)
+    header = next(_batches(probe, given, options.encoding, delimiter), None)
     if header is None:
         raise DataError(f"{given.name} is empty; its first line has to name the columns")
-    names = tuple(name.strip() or f"column {i}" for i, name in enumerate(header[1], 1))
+    first = header[1][0]
+    names = tuple(name.strip() or f"column {i}" for i, name in enumerate(first, 1))
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise DataError(f"{given.name}, line 1: two columns have the name {twice!r}; rename one")
@@ -51,67 +62,77 @@ def open_delimited(given: Input, options: Options) -> Source:
     )
 
     def read(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
-        places = {name: names.index(name) for name in columns}
-        body = _rows(source, given, options.encoding, delimiter)
-        next(body)
-        for chunk in _chunks(body, given.name, len(names)):
-            lines, cells = zip(*chunk, strict=True)
+        width = len(names)
+        batches = _batches(source, given, options.encoding, delimiter)
+        next(batches)
+        for lines, rows in batches:
+            if not all(len(row) == width for row in rows):
+                line, cells = next(
+                    (line, len(row)) for line, row in zip(lines, rows, strict=True) if len(row) != width
+                )
+                raise DataError(
+                    f"{given.name}, line {line}: {cells} cells where the first line names {width} columns; "
+                    "mend the line (quotes around a cell that holds the delimiter?)"
+                )
+            cells_of = dict(zip(names, zip(*rows, strict=True), strict=True))
             yield make_table(
-                {name: [row[at] or None for row in cells] for name, at in places.items()},
+                {name: [cell or None for cell in cells_of[name]] for name in columns},
                 numbers,
                 numbered(given.name, "line", lines),
-                len(chunk),
+                len(rows),
             )
 
     return Source(given.name, names, read, size=given.size, numeric=numeric, strict=options.strict)
 
 
-def _chunks(
-    rows: Iterator[tuple[int, list[str]]], name: str, width: int
-) -> Iterator[list[tuple[int, list[str]]]]:
-    chunk: list[tuple[int, list[str]]] = []
-    characters = 0
-    for line, row in rows:
-        if len(row) != width:
-            raise DataError(
-                f"{name}, line {line}: {len(row)} cells where the first line names {width} columns; "
-                "mend the line (quotes around a cell that holds the delimiter?)"
-            )
-        chunk.append((line, row))
-        characters += sum(map(len, row))
-        if len(chunk) == CHUNK_ROWS or characters >= CHUNK_CHARACTERS:
-            yield chunk
-            chunk, characters = [], 0
-    if chunk:
-        yield chunk
-
-
-def _rows(
+def _batches(
     source: Source, given: Input, encoding: str | None, delimiter: str
-) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not blank, each with the number of the line where it begins."""
+) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """The first row alone, then the others in batches, blank ones left out, with the lines where they begin."""
     csv.field_size_limit(LIMIT)
-    reader = csv.reader(_lines(source, given, encoding), delimiter=delimiter, strict=True)
+    text = _Lines(source, given, encoding)
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
+    most = 1
     begin = 1
     while True:
+        lines: list[int] = []
+        rows: list[list[str]] = []
+        enough = text.characters + CHUNK_CHARACTERS
         try:
-            row = next(reader)
-        except StopIteration:
-            return
+            for row in reader:
+                if row:
+                    lines.append(begin)
+                    rows.append(row)
+                begin = reader.line_num + 1
+                if len(rows) == most or text.characters > enough:
+                    break
         except csv.Error as error:
             raise DataError(
                 f"{given.name}, line {begin}: {error}; double a quotation mark inside a quoted cell, "
                 "and close every quoted cell"
             ) from None
-        if row:
-            yield begin, row
-        begin = reader.line_num + 1
+        if not rows:
+            return
+        yield lines, rows
+        most = CHUNK_ROWS
 
 
-def _lines(source: Source, given: Input, encoding: str | None) -> Iterator[str]:
-    decoder = Decoder(source, given.name)
-    for offset, block in line_blocks(source, given, encoding):
-        yield from io.StringIO(decoder.text(offset, block), newline="")
+class _Lines:
+    """The lines of a file as text; `characters` counts what has been decoded so far."""
+
+    def __init__(self, source: Source, given: Input, encoding: str | None) -> None:
+        self.characters = 0
+        self._lines = self._read(source, given, encoding)
+
+    def __iter__(self) -> Iterator[str]:
+        return self._lines
+
+    def _read(self, source: Source, given: Input, encoding: str | None) -> Iterator[str]:
+        decoder = Decoder(source, given.name)
+        for offset, block in line_blocks(source, given, encoding):
+            text = decoder.text(offset, block)
+            self.characters += len(text)
+            yield from io.StringIO(text, newline="")
 
 
 def _delimiter(head: bytes) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from plausible.errors import DataError
 from plausible.sources.mail import DEFAULT_HEADERS, document_text, looks_like_mail
@@ -39,24 +38,22 @@ def open_file(given: Input, options: Options) -> Source:
     return Source(given.name, DOCUMENT_COLUMNS, read, documents=True, size=given.size, strict=options.strict)
 
 
-def open_folder(folder: Path, name: str, options: Options) -> Source:
+def open_folder(folder: str, options: Options) -> Source:
     """A folder with one sub-folder a class, a Maildir, or a flat folder of documents without a class."""
-    entries = _entries(folder)
-    folders = [path for path in entries if path.is_dir()]
-    loose = [path for path in entries if path.is_file()]
+    folders, loose = _entries(folder)
     if _is_maildir(folders):
-        folders, loose = [], list(_walk(folder))
+        folders, loose = [], [path for path, _ in _walk(folder)]
     _refuse_twins(folders)
     classes = [path for path in folders if next(_walk(path), None)]
     if not classes and not loose:
-        raise DataError(f"the folder {name!r} holds no files; put the files of each class in a sub-folder")
+        raise DataError(f"the folder {folder!r} holds no files; put the files of each class in a sub-folder")
 
-    def files() -> Iterator[tuple[str | None, Path]]:
-        if not classes:
-            yield from ((None, path) for path in loose)
+    def files() -> Iterator[tuple[str | None, str, int]]:
+        for path in [] if classes else loose:
+            yield None, path, _size(path)
         for path in classes:
-            label = _shown(path.name)
-            yield from ((label, file) for file in _walk(path))
+            label = _shown(os.path.basename(path))
+            yield from ((label, file, size) for file, size in _walk(path))
 
     def documents(source: Source) -> Iterator[Document]:
         for path in loose if classes else []:
@@ -65,21 +62,20 @@ def open_folder(folder: Path, name: str, options: Options) -> Source:
             if path not in classes:
                 source.note("class folders without files, left out", _shown(path))
         before = 0
-        for label, path in files():
+        for label, path, size in files():
             given = Input(_shown(path), path)
-            try:
-                before += path.stat().st_size
-            except FileNotFoundError:
+            if os.path.exists(path):
+                yield from file_documents(source, given, label, options)
+            else:
                 source.note("files that vanished while the folder was read", given.name)
-                continue
-            yield from file_documents(source, given, label, options)
+            before += size
             source.position = before
 
     def read(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
         return document_tables(documents(source), columns, numbers)
 
-    size = sum(path.stat().st_size for _, path in files())
-    return Source(name, DOCUMENT_COLUMNS, read, documents=True, size=size, strict=options.strict)
+    total = sum(size for _, _, size in files())
+    return Source(folder, DOCUMENT_COLUMNS, read, documents=True, size=total, strict=options.strict)
 
 
 def file_documents(source: Source, given: Input, label: str | None, options: Options) -> Iterator[Document]:
@@ -88,7 +84,7 @@ def file_documents(source: Source, given: Input, label: str | None, options: Opt
         raw = stream.read(HEAD)
         mbox = looks_like_mbox(raw, given.suffix)
         if not mbox:
-            raw += stream.read_all()
+            raw += stream.read_all() if len(raw) == HEAD else b""
             source.position = stream.position
     if mbox:
         yield from _mbox(source, given, label, options)
@@ -139,38 +135,54 @@ def _messages(source: Source, given: Input, encoding: str | None) -> Iterator[tu
     yield begin, b"".join(pieces)
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    """The files below a folder, sorted; hidden ones, and links back to a folder above, are passed over."""
-    waiting: list[tuple[Path, frozenset[tuple[int, int]]]] = [(folder, frozenset())]
+def _walk(folder: str) -> Iterator[tuple[str, int]]:
+    """The files below a folder with their sizes, sorted; links back to a folder above are not followed."""
+    waiting = [(folder, frozenset[tuple[int, int]]())]
     while waiting:
         path, above = waiting.pop()
-        if path.is_file():
-            yield path
-        elif path.is_dir():
-            status = path.stat()
-            here = (status.st_dev, status.st_ino)
-            if here not in above:
-                entries = _entries(path)
-                if _is_maildir(entries):
-                    entries = [entry for entry in entries if entry.name != "tmp"]
-                waiting += [(entry, above | {here}) for entry in reversed(entries)]
+        status = os.stat(path)
+        here = (status.st_dev, status.st_ino)
+        if here in above:
+            continue
+        folders, files = _entries(path)
+        for file in files:
+            yield file, _size(file)
+        if _is_maildir(folders):
+            folders = [inner for inner in folders if os.path.basename(inner) != "tmp"]
+        waiting += [(inner, above | {here}) for inner in reversed(folders)]
 
 
-def _entries(folder: Path) -> list[Path]:
+def _entries(folder: str) -> tuple[list[str], list[str]]:
+    """The folders and the files in a folder, sorted, hidden ones and special ones such as pipes left out."""
+    folders, files = [], []
     try:
-        return sorted(folder / name for name in os.listdir(folder) if not name.startswith("."))
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.name.startswith("."):
+                    if entry.is_dir():
+                        folders.append(entry.path)
+                    elif entry.is_file():
+                        files.append(entry.path)
     except OSError as error:
         raise unreadable(_shown(folder), error) from None
+    return sorted(folders), sorted(files)
 
 
-def _is_maildir(entries: list[Path]) -> bool:
-    return {"cur", "new"} <= {entry.name for entry in entries}
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
 
 
-def _refuse_twins(folders: list[Path]) -> None:
-    seen: dict[str, Path] = {}
+def _is_maildir(folders: list[str]) -> bool:
+    return {"cur", "new"} <= {os.path.basename(path) for path in folders}
+
+
+def _refuse_twins(folders: list[str]) -> None:
+    seen: dict[str, str] = {}
     for path in folders:
-        twin = seen.setdefault(path.name.casefold(), path)
+        twin = seen.setdefault(os.path.basename(path).casefold(), path)
         if twin is not path:
             raise DataError(
                 f"the class folders {_shown(twin)!r} and {_shown(path)!r} differ only in case; "
@@ -178,6 +190,6 @@ def _refuse_twins(folders: list[Path]) -> None:
             )
 
 
-def _shown(path: Path | str) -> str:
+def _shown(path: str) -> str:
     """A path as text that can be printed, whatever bytes the file system holds."""
     return os.fsencode(path).decode("utf-8", "replace")

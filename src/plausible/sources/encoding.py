@@ -4,11 +4,11 @@ What is tried, in this order:
 
 1. a byte-order mark: UTF-8, UTF-16, UTF-32;
 2. UTF-8, strictly;
-3. UTF-16 without a mark: the NUL bytes stand at even places only, or at odd ones, and the text so decoded holds
-   no control characters;
-4. GB18030, when 70 in 100 of the characters that aren't ASCII are among the 3,755 most common Chinese ones (the
-   first level of GB 2312). Text in Latin-1 has its accented letters alone between ASCII letters, and Cyrillic
-   pairs fall on rare characters, so neither comes near;
+3. UTF-16 without a mark: the NUL bytes stand at even places only, or at odd ones, and the text so decoded
+   holds no control characters;
+4. GB18030, when 70 in 100 of the characters that aren't ASCII are among the 3,755 most common Chinese ones
+   (the first level of GB 2312). Text in Latin-1 has its accented letters alone between ASCII letters, and
+   Cyrillic pairs fall on rare characters, so neither comes near;
 5. Windows-1252 (Latin-1 with quotation marks and the euro sign), or Latin-1 where a byte means nothing there.
 
 Bytes of which more than 10 in 100 are control characters are no text: the first of these is named.

@@ -68,8 +68,8 @@ def open_json_lines(given: Input, options: Options) -> Source:
 def _blocks(source: Source, given: Input, encoding: str | None) -> Iterator[tuple[Sequence[int], list[Row]]]:
     """The objects block by block, each with the number of its line.
 
-    A whole block is parsed as one array, half as fast again as line by line; only where that fails, or lines and
-    objects don't tally, does each line stand alone and answer for itself.
+    A whole block is parsed as one array, half as fast again as line by line; only where that fails, or lines
+    and objects don't tally, does each line stand alone and answer for itself.
     """
     decoder = Decoder(source, given.name)
     number = 1
@@ -85,7 +85,7 @@ def _blocks(source: Source, given: Input, encoding: str | None) -> Iterator[tupl
             alone = zip(lines, text.split("\n"), strict=True)
             found = {line: _row(content, given.name, line) for line, content in alone if content.strip()}
             lines, rows = list(found), list(found.values())
-        if _LONE.search(text):
+        if ("\\ud" in text or "\\uD" in text) and _LONE.search(text):
             halves = json.dumps(rows, ensure_ascii=False).encode("utf-16", "surrogatepass")
             rows = json.loads(halves.decode("utf-16", "replace"))
         yield lines, rows

@@ -6,7 +6,6 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from plausible.errors import CallError
@@ -49,7 +48,8 @@ def open_source(
     ----------
     given : path, "-", SQL text, data frame, list of dictionaries, or list of paths
         A folder (one sub-folder a class, flat, or Maildir), a file (text, HTML, mail, mbox, CSV, TSV, JSON
-        lines, Parquet; all but the last also gzipped), "-" for standard input, or a text that starts with select, with or from.
+        lines, Parquet; all but the last also gzipped), "-" for standard input, or a text that starts with
+        select, with or from.
     encoding, headers, where, strict
         See `Options`.
 
@@ -96,9 +96,9 @@ def _open_path(path: str, options: Options) -> Source:
             raise unreadable(path[:200], error) from None
         raise CallError(f"there is no file or folder {path[:200]!r}{_nearest(path)}") from None
     if stat.S_ISDIR(status.st_mode):
-        return documents.open_folder(Path(path), path, options)
+        return documents.open_folder(path, options)
     if stat.S_ISREG(status.st_mode):
-        return _open_input(Input(path, Path(path)), options)
+        return _open_input(Input(path, path), options)
     with open(path, "rb") as pipe:
         return _open_input(keep(path, pipe), options)
 

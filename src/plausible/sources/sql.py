@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from plausible.errors import CallError, DataError, PlausibleError, unknown
 from plausible.sources.streams import Input
-from plausible.sources.table import CHUNK_CHARACTERS, CHUNK_ROWS, Options, Source, Table, as_numbers, make_table, numbered
+from plausible.sources.table import (
+    CHUNK_CHARACTERS,
+    CHUNK_ROWS,
+    Options,
+    Source,
+    Table,
+    as_numbers,
+    make_table,
+    numbered,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -33,7 +42,7 @@ def open_parquet(given: Input, options: Options) -> Source:
     """A table from a Parquet file."""
     if given.path is None:
         raise DataError(f"{given.name} is Parquet, which needs a file that isn't packed; save it as one")
-    path = re.sub(r"([*?[])", r"[\1]", str(given.path)).replace("'", "''")
+    path = re.sub(r"([*?[])", r"[\1]", given.path).replace("'", "''")
     source = _open_query(f"from read_parquet('{path}')", given.name, DataError, options)
     return replace(source, size=given.size)
 
@@ -66,7 +75,9 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
                 yield make_table(
                     dict(zip(wanted, cells, strict=False)),
                     numbers,
-                    numbered(name, "row" if where is None else f"where {where}, row", range(first, first + rows)),
+                    numbered(
+                        name, "row" if where is None else f"where {where}, row", range(first, first + rows)
+                    ),
                     rows,
                 )
                 first += rows
@@ -101,7 +112,7 @@ def filtered(source: Source, where: str) -> Source:
         f'c{i}::{"double" if name in source.numeric else "varchar"} as "{name.replace(chr(34), chr(34) * 2)}"'
         for i, name in enumerate(mentioned)
     )
-    query = f"from (select {casts or 'null'}, at as \"the row\" from cells) where (\n{where}\n)"
+    query = f'from (select {casts or "null"}, at as "the row" from cells) where (\n{where}\n)'
 
     def register(connection: DuckDBPyConnection, table: Table | None) -> None:
         cells: dict[str, Any] = {"at": np.arange(len(table) if table else 0)}

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 from plausible.errors import CallError, DataError
@@ -25,7 +24,7 @@ class Input:
     """A file, or bytes kept in an anonymous temporary file, that can be opened again and again."""
 
     name: str
-    path: Path | None = None
+    path: str | None = None
     kept: BinaryIO | None = None
 
     @property
@@ -40,8 +39,7 @@ class Input:
     @property
     def suffix(self) -> str:
         """The ending of the name in lower case, without a ".gz"."""
-        path = Path(self.name.lower())
-        return Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+        return os.path.splitext(self.name.lower().removesuffix(".gz"))[1]
 
     def open(self) -> Stream:
         return Stream(self)
@@ -150,8 +148,8 @@ def keep(name: str, stream: BinaryIO) -> Input:
 def line_blocks(source: Source, given: Input, encoding: str | None) -> Iterator[tuple[int, bytes]]:
     """Blocks of whole lines, each with the offset where it starts; `source.position` goes along.
 
-    A forced encoding, UTF-16 and UTF-32 are turned into UTF-8 here, so that the readers of lines find a line end
-    in one byte, and `Decoder` sees to the rest.
+    A forced encoding, UTF-16 and UTF-32 are turned into UTF-8 here, so that the readers of lines find a line
+    end in one byte, and `Decoder` sees to the rest.
     """
     with given.open() as stream:
         start = stream.read(BLOCK)

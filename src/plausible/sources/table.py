@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Column: TypeAlias = "list[str | None] | NDArray[np.float64]"
+Column: TypeAlias = "list[str | None] | NDArray[np.float64]"
 
-CHUNK_ROWS = 4096
+_TEXT = frozenset({str, type(None)})
+
+CHUNK_ROWS = 1024
 CHUNK_CHARACTERS = 1 << 22
 LIMIT = 1 << 28
 """The most bytes that one document, line or row may have: 256 MB."""
@@ -137,7 +139,9 @@ def document_tables(
 
     def table(chunk: list[Document]) -> Table:
         cells = dict(zip(DOCUMENT_COLUMNS, map(list, zip(*chunk, strict=True)), strict=True))
-        return make_table({name: cells[name] for name in columns}, numbers, lambda i: chunk[i].name, len(chunk))
+        return make_table(
+            {name: cells[name] for name in columns}, numbers, lambda i: chunk[i].name, len(chunk)
+        )
 
     chunk: list[Document] = []
     characters = 0
@@ -157,9 +161,7 @@ def make_table(
     """A table in which cells of any type are text, or numbers where asked for."""
     return Table(
         {
-            name: as_numbers(values, name, place)
-            if name in numbers
-            else [value if type(value) is str else cell_text(value) for value in values]
+            name: as_numbers(values, name, place) if name in numbers else as_text(values)
             for name, values in cells.items()
         },
         place,
@@ -181,14 +183,24 @@ def numeric_keys(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> fro
     )
 
 
-def as_numbers(values: Sequence[Any] | NDArray[np.float64], column: str, place: Callable[[int], str]) -> NDArray[np.float64]:
+def as_text(values: list[Any]) -> list[str | None]:
+    if _TEXT.issuperset(map(type, values)):
+        return values
+    return [value if type(value) is str else cell_text(value) for value in values]
+
+
+def as_numbers(
+    values: Sequence[Any] | NDArray[np.float64], column: str, place: Callable[[int], str]
+) -> NDArray[np.float64]:
     """Cells as floats, NaN where they are missing; DataError for the first that is no number."""
     import numpy as np
 
     try:
-        return np.array(values, dtype=np.float64)
+        return np.fromiter(map(float, values), np.float64, len(values))
     except (TypeError, ValueError, OverflowError):
-        return np.array([_number(value, column, i, place) for i, value in enumerate(values)], dtype=np.float64)
+        return np.array(
+            [_number(value, column, i, place) for i, value in enumerate(values)], dtype=np.float64
+        )
 
 
 def _number(value: Any, column: str, i: int, place: Callable[[int], str]) -> float:
