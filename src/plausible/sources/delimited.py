@@ -67,12 +67,10 @@ def open_delimited(given: Input, options: Options) -> Source:
         next(batches)
         for lines, rows in batches:
             if not all(len(row) == width for row in rows):
-                line, cells = next(
-                    (line, len(row)) for line, row in zip(lines, rows, strict=True) if len(row) != width
-                )
+                odd = next(i for i, row in enumerate(rows) if len(row) != width)
                 raise DataError(
-                    f"{given.name}, line {line}: {cells} cells where the first line names {width} columns; "
-                    "mend the line (quotes around a cell that holds the delimiter?)"
+                    f"{given.name}, line {lines[odd]}: {len(rows[odd])} cells where the first line names {width} "
+                    "columns; mend the line (quotes around a cell that holds the delimiter?)"
                 )
             cells_of = dict(zip(names, zip(*rows, strict=True), strict=True))
             yield make_table(

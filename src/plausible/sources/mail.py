@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULT_HEADERS = "subject"
 
-_BLOCK = re.compile(r"(?:>?From [^\n]*\n)?((?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)+)\r?\n")
+_BLOCK = re.compile(r"(?:>?From [^\n]*\n)?((?:[ \t][^\n]*\n)*(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)+)\r?\n")
 _TELLING = re.compile(r"^(?:from|subject|received|message-id|newsgroups|date):", re.I | re.M)
 _STRUCTURED = re.compile(r"^content-(?:type|transfer-encoding):", re.I | re.M)
 _FIELD = re.compile(r"([!-9;-~]+):[ \t]*([^\n]*\n(?:[ \t][^\n]*\n)*)")
@@ -76,7 +76,8 @@ def message_text(raw: str | bytes, headers: str = DEFAULT_HEADERS) -> str:
     else:
         body = text[block.end() :]
     if headers == "all":
-        return _header_text(text[: block.end()]) + body
+        head = text[: block.end()]
+        return (head if isinstance(raw, str) else _header_text(head)) + body
     if headers == "none":
         return body
     wanted = headers.lower().split(",")
