@@ -15,7 +15,9 @@ from plausible.sources import Source, open_source
 def rows_of(source: Source, columns: list[str] | None = None, **options: Any) -> list[tuple[Any, ...]]:
     """Every row of a fresh pass."""
     return [
-        row for table in source.tables(columns, **options) for row in zip(*table.columns.values(), strict=True)
+        row
+        for table in source.tables(columns, **options)
+        for row in zip(*table.columns.values(), strict=True)
     ]
 
 

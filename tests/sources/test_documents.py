@@ -19,6 +19,7 @@ from plausible.errors import CallError, DataError
 from plausible.sources import Source, open_source
 from plausible.sources import table as tables
 
+
 def rows_of(source: Source) -> list[tuple[Any, ...]]:
     return [row for table in source.tables() for row in zip(*table.columns.values(), strict=True)]
 
@@ -35,7 +36,7 @@ def write(path: Path, content: str | bytes) -> Path:
 def test_class_folders(tmp_path: Path, rows: Rows) -> None:
     write(tmp_path / "spam/b.txt", "buy")
     write(tmp_path / "spam/deep/er/a.txt", "now")
-    write(tmp_path / "ham, or \"not\"/1", "hello")
+    write(tmp_path / 'ham, or "not"/1', "hello")
     write(tmp_path / "中文/1.gz", gzip.compress("你好".encode()))
     write(tmp_path / "spam/.hidden", "no")
     write(tmp_path / ".git/x", "no")
@@ -152,7 +153,9 @@ POSTMARK = b"From a@b Mon Jan  1 00:00:00 2024\n"
 PRINTABLE = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]) | st.sampled_from("\n\nF>"))
 
 
-@given(st.lists(PRINTABLE | st.just("\nFrom a@b Mon Jan  1 00:00:00 2024\n>From x"), max_size=6), st.booleans())
+@given(
+    st.lists(PRINTABLE | st.just("\nFrom a@b Mon Jan  1 00:00:00 2024\n>From x"), max_size=6), st.booleans()
+)
 def test_mbox_round_trip(tmp_path_factory: pytest.TempPathFactory, bodies: list[str], packed: bool) -> None:
     def quoted(body: str) -> bytes:
         lines = body.encode().split(b"\n")
@@ -165,7 +168,9 @@ def test_mbox_round_trip(tmp_path_factory: pytest.TempPathFactory, bodies: list[
 
 
 def test_mbox_without_dates_and_with_crlf(tmp_path: Path, rows: Rows) -> None:
-    path = write(tmp_path / "box", b"From a\r\nSubject: x\r\n\r\nhi\r\n\r\nFrom b\r\nSubject: y\r\n\r\nho\r\n\r\n")
+    path = write(
+        tmp_path / "box", b"From a\r\nSubject: x\r\n\r\nhi\r\n\r\nFrom b\r\nSubject: y\r\n\r\nho\r\n\r\n"
+    )
     assert [row[0] for row in rows(path)] == ["x\nhi\r\n", "y\nho\r\n"]
 
 

@@ -32,7 +32,8 @@ def test_headers(headers: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Note: this\n\nis prose", "Subject: no blank line", "Hello\nSubject: x\n\n", "a: b\nFrom : c\n\n"]
+    "text",
+    ["", "Note: this\n\nis prose", "Subject: no blank line", "Hello\nSubject: x\n\n", "a: b\nFrom : c\n\n"],
 )
 def test_what_is_no_mail_stays(text: str) -> None:
     assert not looks_like_mail(text)
@@ -92,7 +93,12 @@ def test_broken_subjects_survive(subject: str) -> None:
 
 @given(st.binary(max_size=300), st.sampled_from(["subject", "all", "none", "from,x"]))
 def test_any_mail_survives(noise: bytes, headers: str) -> None:
-    for kind in (b"text/plain; charset=utf-7", b"text/html", b"multipart/mixed; boundary=b", b"message/rfc822"):
+    for kind in (
+        b"text/plain; charset=utf-7",
+        b"text/html",
+        b"multipart/mixed; boundary=b",
+        b"message/rfc822",
+    ):
         for coding in (b"base64", b"quoted-printable", b"x-uuencode", b"8bit"):
             mail = b"Subject: " + noise[:20].replace(b"\n", b"") + b"\nContent-Type: " + kind
             mail += b"\nContent-Transfer-Encoding: " + coding + b"\n\n--b\n\n" + noise
@@ -108,7 +114,9 @@ def test_deep_nesting_survives() -> None:
 
 
 def test_html() -> None:
-    page = "<!DOCTYPE html><html><head><title>no</title></head><body><h1>A&nbsp;&lt;b</h1>x<i>y</i>z<td>c</body>"
+    page = (
+        "<!DOCTYPE html><html><head><title>no</title></head><body><h1>A&nbsp;&lt;b</h1>x<i>y</i>z<td>c</body>"
+    )
     assert html_text(page) == "A\xa0<b\nxyz\nc"
     assert html_text("") == ""
     assert document_text(page.encode(), "page", "subject", None)[0] == "A\xa0<b\nxyz\nc"

@@ -69,8 +69,8 @@ def open_delimited(given: Input, options: Options) -> Source:
             if not all(len(row) == width for row in rows):
                 odd = next(i for i, row in enumerate(rows) if len(row) != width)
                 raise DataError(
-                    f"{given.name}, line {lines[odd]}: {len(rows[odd])} cells where the first line names {width} "
-                    "columns; mend the line (quotes around a cell that holds the delimiter?)"
+                    f"{given.name}, line {lines[odd]}: {len(rows[odd])} cells where the first line names "
+                    f"{width} columns; mend the line (quotes around a cell that holds the delimiter?)"
                 )
             cells_of = dict(zip(names, zip(*rows, strict=True), strict=True))
             yield make_table(
@@ -86,7 +86,7 @@ def open_delimited(given: Input, options: Options) -> Source:
 def _batches(
     source: Source, given: Input, encoding: str | None, delimiter: str
 ) -> Iterator[tuple[list[int], list[list[str]]]]:
-    """The first row alone, then the others in batches, blank ones left out, with the lines where they begin."""
+    """The first row alone, then the others in batches, with the lines where they begin; no blank ones."""
     csv.field_size_limit(LIMIT)
     text = _Lines(source, given, encoding)
     reader = csv.reader(text, delimiter=delimiter, strict=True)

@@ -11,7 +11,7 @@ What is tried, in this order:
    letters, and Cyrillic pairs fall on rare characters, so neither comes near;
 5. Windows-1252 (Latin-1 with quotation marks and the euro sign), or Latin-1 where a byte means nothing there.
 
-Bytes of which more than 10 in 100 are control characters are no text: the first of these is named.
+Bytes of which over 10 in 100 (in valid UTF-8, 30) are control characters are no text: the first is named.
 NUL characters in text that is otherwise fine stay; no word contains one, so they separate words.
 """
 
@@ -31,7 +31,6 @@ _MARKS = (
 )
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _CONTROL_TEXT = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ud800-\uf8ff\ufffe\uffff]")
-_CONTROL_SHARE = 0.1
 _ASCII = bytes(range(128))
 _COMMON_CHINESE = re.compile(rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]")
 _COMMON_WIDE = re.compile("[ \r\n.,aeinorst。，、]")
@@ -90,7 +89,7 @@ def recognise(raw: bytes, place: str) -> str:
     except UnicodeDecodeError:
         utf8 = False
     sample = raw[:_SAMPLE]
-    crowded = len(_CONTROL.findall(sample)) > _CONTROL_SHARE * len(sample)
+    crowded = len(_CONTROL.findall(sample)) > (0.3 if utf8 else 0.1) * len(sample)
     if not utf8 or crowded:
         wide = _utf16(sample)
         if wide:
@@ -135,7 +134,7 @@ def not_text(raw: bytes, place: str) -> DataError:
 
 
 def _utf16(sample: bytes) -> str | None:
-    """The byte order in which the sample is UTF-16 with some of the most common characters, if there is one."""
+    """The byte order in which the sample is UTF-16 and holds most of the common characters, if either is."""
     whole = sample[: len(sample) // 2 * 2]
     common = {"utf-16-le": 0, "utf-16-be": 0}
     for name in common:

@@ -112,10 +112,10 @@ def filtered(source: Source, where: str) -> Source:
         f'c{i}::{"double" if name in source.numeric else "varchar"} as "{name.replace(chr(34), chr(34) * 2)}"'
         for i, name in enumerate(mentioned)
     )
-    query = f'from (select {casts or "null"}, at as "the row" from cells) where (\n{where}\n)'
+    query = f'from (select {casts or "null"}, place as "the row" from cells) where (\n{where}\n)'
 
     def register(connection: DuckDBPyConnection, table: Table | None) -> None:
-        cells: dict[str, Any] = {"at": np.arange(len(table) if table else 0)}
+        cells: dict[str, Any] = {"place": np.arange(len(table) if table else 0)}
         for i, name in enumerate(mentioned):
             if name in source.numeric:
                 cells[f"c{i}"] = as_numbers(table.columns[name], name, table.place) if table else np.empty(0)

@@ -139,10 +139,13 @@ def keep(name: str, stream: BinaryIO) -> Input:
     """An input that can be read twice, from one that can't: its bytes go to an anonymous temporary file."""
     import shutil
     import tempfile
+    import weakref
 
     kept = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+    given = Input(name, kept=kept)
+    weakref.finalize(given, kept.close)
     shutil.copyfileobj(stream, kept, BLOCK)
-    return Input(name, kept=kept)
+    return given
 
 
 def line_blocks(source: Source, given: Input, encoding: str | None) -> Iterator[tuple[int, bytes]]:
