@@ -8,4 +8,4 @@ BIN = $(VENV)/bin
 native: ## build the core in place, for work on it
 	cmake -S . -B build/dev -G Ninja -DPython_EXECUTABLE="$$(command -v $(BIN)/python)" -DCMAKE_BUILD_TYPE=Release
 	cmake --build build/dev
-	cp build/dev/_native*.so src/plausible/
+	cp build/dev/_native*.so build/dev/_native.pyi src/plausible/

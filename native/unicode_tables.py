@@ -78,13 +78,17 @@ def main(path: str) -> None:
             folds.extend(ord(c) for c in folded)
         unstable = int(not surrogate and (code in seconds or ucd.normalize("NFC", char) != char))
         class_ = 0 if surrogate else ucd.combining(char)
-        record = (SEPARATOR if surrogate else kind(code), class_, unstable, len(folded) if folded != char else 0, at)
+        record = (
+            SEPARATOR if surrogate else kind(code),
+            class_,
+            unstable,
+            len(folded) if folded != char else 0,
+            at,
+        )
         indices.append(records.setdefault(record, len(records)))
 
     blocks: dict[tuple[int, ...], int] = {}
-    stage1 = [
-        blocks.setdefault(tuple(indices[i : i + BLOCK]), len(blocks)) for i in range(0, LAST, BLOCK)
-    ]
+    stage1 = [blocks.setdefault(tuple(indices[i : i + BLOCK]), len(blocks)) for i in range(0, LAST, BLOCK)]
     stage2 = [index for block in blocks for index in block]
     pairs = sorted((first << 32 | second, code) for (first, second), code in compositions.items())
     spans, sequence = [], []
@@ -93,7 +97,9 @@ def main(path: str) -> None:
         sequence += [ord(c) for c in full]
     flat = [value for record in records for value in record]
     with open(path, "w", encoding="ascii") as out:
-        out.write(f"// Made by unicode_tables.py from Unicode {ucd.unidata_version}.\n#pragma once\n#include <cstdint>\n")
+        out.write(
+            f"// Made by unicode_tables.py from Unicode {ucd.unidata_version}.\n#pragma once\n#include <cstdint>\n"
+        )
         out.write(f'namespace unicode {{\ninline constexpr char version[] = "{ucd.unidata_version}";\n')
         out.write(array("block_of", "std::uint16_t", stage1))
         out.write(array("record_of", "std::uint16_t", stage2))

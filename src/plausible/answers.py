@@ -193,8 +193,8 @@ class Evidence:
 class Explanation:
     """Why a document is of one class rather than another.
 
-    `score` is ln P(label given document) - ln P(against given document) in nats: the sum of `prior`, `absent` (Bernoulli
-    events only: the vocabulary's terms that the document lacks) and the weights of `evidence`.
+    `score` is ln P(label given document) - ln P(against given document) in nats: the sum of `prior`, `absent`
+    (Bernoulli events only: the vocabulary's terms that the document lacks) and the weights of `evidence`.
     """
 
     label: str
@@ -256,7 +256,9 @@ def explain(model: Model, document: str, label: str | None = None, against: str 
     intercepts = model.scorer.intercepts()
     absent = _difference(intercepts[one], intercepts[other]) - prior if bernoulli else 0.0
     score = prior + absent + math.fsum(word.weight for word in evidence)
-    return Explanation(label, against, math.exp(scores[0, classes.index(label)]), score, prior, absent, evidence, ignored)
+    return Explanation(
+        label, against, math.exp(scores[0, classes.index(label)]), score, prior, absent, evidence, ignored
+    )
 
 
 def _difference(one: float, other: float) -> float:

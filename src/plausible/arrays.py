@@ -47,5 +47,10 @@ class TermArrays:
             kept = np.array([term in vocabulary for term in terms], bool)
             cells = np.repeat(kept, sizes)
             terms = [term for term, keep in zip(terms, kept, strict=True) if keep]
-            sizes, labels, documents, occurrences = sizes[kept], labels[cells], documents[cells], occurrences[cells]
+            sizes, labels, documents, occurrences = (
+                sizes[kept],
+                labels[cells],
+                documents[cells],
+                occurrences[cells],
+            )
         return cls(terms, sizes, labels, documents, occurrences)

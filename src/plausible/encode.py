@@ -108,8 +108,8 @@ def labelled(batch: Batch, target: str | None, *, strict: bool) -> Batch:
     if None not in batch.labels:
         return batch
     if strict:
-        raise DataError(f"{batch.place(batch.labels.index(None))}: no class in {target!r}; fill it in or leave out --strict")
+        raise DataError(
+            f"{batch.place(batch.labels.index(None))}: no class in {target!r}; fill it in or leave out --strict"
+        )
     kept = [i for i, label in enumerate(batch.labels) if label is not None]
-    return Batch(
-        [batch.texts[i] for i in kept], [batch.labels[i] for i in kept], lambda i: batch.place(kept[i])
-    )
+    return Batch([batch.texts[i] for i in kept], [batch.labels[i] for i in kept], lambda i: batch.place(kept[i]))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -249,7 +250,7 @@ def _split(source: Source, options: Options, share: float, seed: int, progress: 
     tested = _choose(_labels(source, options), share, seed)
     model, tally = options.model_for(source), Tally()
     parts = _Parts(tested)
-    read_labelled(source, model, options, lambda batch: _update(model, parts.of(batch, False), options), progress)
+    read_labelled(source, model, options, lambda batch: _update(model, parts.of(batch, 0), options), progress)
     if not model.documents:
         raise DataError("no document is left to learn from; make the test share smaller")
     warn_of_giveaways(model)
@@ -258,9 +259,7 @@ def _split(source: Source, options: Options, share: float, seed: int, progress: 
     return tally.figures(model, model.documents)
 
 
-def _cross_validate(
-    source: Source, options: Options, folds: int, seed: int, progress: Progress | None
-) -> Evaluation:
+def _cross_validate(source: Source, options: Options, folds: int, seed: int, progress: Progress | None) -> Evaluation:
     if folds < 2:
         raise CallError(f"folds must be at least 2, not {folds}")
     labels = _labels(source, options)
@@ -280,17 +279,17 @@ def _cross_validate(
         whole.merge(part)
     warn_of_giveaways(whole)
     tally = Tally()
-    learned = n_train = 0
-    for k in range(folds):
-        whole.counts.subtract(parts[k].counts)
-        n_train = whole.documents
-        learned = whole.vocabulary
-        chosen = _Parts(fold_of)
-        read_labelled(source, whole, options, lambda batch: _test(tally, whole, chosen.of(batch, k), options), progress)  # noqa: B023
-        whole.merge(parts[k])
-    from dataclasses import replace
+    for k, part in enumerate(parts):
+        whole.counts.subtract(part.counts)
+        chosen, n_train, vocabulary = _Parts(fold_of), whole.documents, whole.vocabulary
+        test = partial(_test_part, tally, whole, chosen, k, options)
+        read_labelled(source, whole, options, test, progress)
+        whole.merge(part)
+    return replace(tally.figures(whole, n_train), vocabulary=vocabulary)
 
-    return replace(tally.figures(whole, n_train), vocabulary=learned)
+
+def _test_part(tally: Tally, model: Model, parts: _Parts, part: int, options: Options, batch: Batch) -> None:
+    _test(tally, model, parts.of(batch, part), options)
 
 
 def _update(model: Model, batch: Batch, options: Options) -> None:
@@ -363,7 +362,9 @@ class _Parts:
 def _pick(batch: Batch, chosen: npt.NDArray[np.int64]) -> Batch:
     indices = chosen.tolist()
     return Batch(
-        [batch.texts[i] for i in indices], [batch.labels[i] for i in indices], lambda i: batch.place(indices[i])
+        [batch.texts[i] for i in indices],
+        [batch.labels[i] for i in indices],
+        lambda i: batch.place(indices[i]),
     )
 
 
@@ -387,7 +388,7 @@ def giveaways(model: Model) -> list[tuple[str, str, float]]:
     size = np.array([model.counts.of(name) for name in model.classes])
     f1 = 2 * arrays.documents / (anywhere[rows] + size[arrays.labels])
     f1[size[arrays.labels] < 10] = 0
-    found = []
+    found: list[tuple[str, str, float]] = []
     for k in np.lexsort((rows, -f1)):
         if f1[k] < GIVES_AWAY:
             break

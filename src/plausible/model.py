@@ -135,7 +135,9 @@ class Model:
     def merge(self, other: Model) -> None:
         """Add what another model has learned; exactly the result of learning everything here."""
         if other.tokens != self.tokens:
-            raise ModelError(f"the models have different terms ({self.tokens} and {other.tokens}); learn one of them anew")
+            raise ModelError(
+                f"the models have different terms ({self.tokens} and {other.tokens}); learn one of them anew"
+            )
         self.counts.merge(other.counts)
 
     def copy(self) -> Model:
@@ -253,7 +255,9 @@ def settings(model: Model) -> Mapping[str, str]:
     shown = {
         "events": rules.events,
         "smoothing": str(rules.smoothing),
-        "prior": rules.prior if isinstance(rules.prior, str) else ", ".join(f"{k} {v:g}" for k, v in rules.prior.items()),
+        "prior": rules.prior
+        if isinstance(rules.prior, str)
+        else ", ".join(f"{k} {v:g}" for k, v in rules.prior.items()),
         "drop most frequent": f"{rules.drop_most_frequent:,}",
         "min count": f"{rules.min_count:,}",
         "min length": f"{rules.min_length:,}",
@@ -265,5 +269,11 @@ def settings(model: Model) -> Mapping[str, str]:
         "text": ", ".join(model.reading.columns.text),
         "target": model.reading.columns.target or "",
     }
-    usual = {"drop most frequent": "0", "min count": "1", "min length": "1", "stop words": "0", "n-grams": "1-1"}
+    usual = {
+        "drop most frequent": "0",
+        "min count": "1",
+        "min length": "1",
+        "stop words": "0",
+        "n-grams": "1-1",
+    }
     return {name: value for name, value in shown.items() if value and usual.get(name) != value}

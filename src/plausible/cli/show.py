@@ -118,9 +118,7 @@ def display(value: Any) -> str:
 
 def _width(text: str) -> int:
     """Columns on a terminal: wide characters take two, marks none."""
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def bar(value: float, most: float, width: int = 16) -> str:

@@ -30,7 +30,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         os.replace(temporary, target)
     except OSError as error:
         _remove(temporary)
-        raise DataError(f"{os.fspath(path)} was not written: {error.strerror}; the old file, if any, is whole") from None
+        raise DataError(
+            f"{os.fspath(path)} was not written: {error.strerror}; the old file, if any, is whole"
+        ) from None
     except BaseException:
         _remove(temporary)
         raise

@@ -1,9 +1,9 @@
 """The model file: a zip of JSON and `.npy` arrays.
 
-`model.json` says what the model is; `text.terms` holds the terms, sorted, one a line; `text.sizes.npy` for each term the
-number of classes that have seen it; `text.labels.npy`, `text.documents.npy` and `text.occurrences.npy` for each of those
-the class, its documents with the term and the term's occurrences. Nothing in the file can run code. The same counts and
-rules give the same bytes, in whatever order they were learned.
+`model.json` says what the model is; `text.terms` holds the terms, sorted, one a line; `text.sizes.npy` for each term
+the number of classes that have seen it; `text.labels.npy`, `text.documents.npy` and `text.occurrences.npy` for each of
+those the class, its documents with the term and the term's occurrences. Nothing in the file can run code. The same
+counts and rules give the same bytes, in whatever order they were learned.
 """
 
 from __future__ import annotations
@@ -50,14 +50,19 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
             "events": model.rules.events,
             "m": model.rules.smoothing.m,
             "share": model.rules.smoothing.share,
-            "prior": model.rules.prior if isinstance(model.rules.prior, str) else dict(sorted(model.rules.prior.items())),
+            "prior": model.rules.prior
+            if isinstance(model.rules.prior, str)
+            else dict(sorted(model.rules.prior.items())),
             "drop_most_frequent": model.rules.drop_most_frequent,
             "min_count": model.rules.min_count,
             "min_length": model.rules.min_length,
             "stop_words": sorted(model.rules.stop_words),
         },
     }
-    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+    with (
+        replacing(path) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
+    ):
         _add(archive, "model.json", json.dumps(head, ensure_ascii=False, indent=1).encode())
         _add(archive, "text.terms", exported["terms"])
         for name in ARRAYS:
@@ -87,8 +92,19 @@ def load(path: str | os.PathLike[str]) -> Model:
     except PlausibleError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
-        raise ModelError(f"{name} is no whole plausible model (not a zip, truncated or damaged); learn it anew") from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, OverflowError, MemoryError) as error:
+        raise ModelError(
+            f"{name} is no whole plausible model (not a zip, truncated or damaged); learn it anew"
+        ) from None
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        IndexError,
+        RecursionError,
+        OverflowError,
+        MemoryError,
+    ) as error:
         raise ModelError(f"{name} is damaged ({error or type(error).__name__}); learn it anew") from None
 
 
@@ -139,9 +155,7 @@ def _model(members: dict[str, bytes], name: str) -> Model:
         **{array: _array(members[f"text.{array}.npy"]) for array in ARRAYS},
         classes=len(classes),
     )
-    model.counts = Counts(
-        {"text": model.terms}, {label: i for i, label in enumerate(classes)}, list(documents)
-    )
+    model.counts = Counts({"text": model.terms}, {label: i for i, label in enumerate(classes)}, list(documents))
     return model
 
 
@@ -153,7 +167,7 @@ def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
 
 
 def _npy(kind: str, data: bytes) -> bytes:
-    """The bytes of a one-dimensional `.npy` file, written without numpy, whose import costs more than a whole answer."""
+    """The bytes of a one-dimensional `.npy` file, without numpy, whose import costs more than a whole answer."""
     order = "|" if kind == "u1" else "<"
     head = f"{{'descr': '{order}{kind}', 'fortran_order': False, 'shape': ({len(data) // int(kind[1:])},), }}"
     head += " " * (-(len(_MAGIC) + 2 + len(head) + 1) % 64) + "\n"

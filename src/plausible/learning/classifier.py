@@ -36,9 +36,7 @@ class Options:
     def open(self, given: Any) -> Source:
         if isinstance(given, Source):
             return given
-        return open_source(
-            given, encoding=self.encoding, headers=self.headers, where=self.where, strict=self.strict
-        )
+        return open_source(given, encoding=self.encoding, headers=self.headers, where=self.where, strict=self.strict)
 
     def model_for(self, source: Source) -> Model:
         """An untrained model that reads documents as this source is read."""
@@ -124,7 +122,11 @@ def learn(source: Any, labels: Sequence[str] | None = None, **options: Any) -> M
             raise DataError("there are no documents to learn from")
         _warn_of_one_class(model)
         return model
-    if isinstance(source, list | tuple) and source and all(isinstance(one, str) and not os.path.exists(one) for one in source):
+    if (
+        isinstance(source, list | tuple)
+        and source
+        and all(isinstance(one, str) and not os.path.exists(one) for one in source)
+    ):
         raise CallError("a list of texts needs labels, one a document: learn(documents, labels)")
     return learn_from(chosen.open(source), chosen)
 
@@ -145,7 +147,11 @@ def _learn_batch(model: Model, batch: Batch, options: Options) -> None:
 
 
 def read_labelled(
-    source: Source, model: Model, options: Options, use: Callable[[Batch], None], progress: Progress | None = None
+    source: Source,
+    model: Model,
+    options: Options,
+    use: Callable[[Batch], None],
+    progress: Progress | None = None,
 ) -> int:
     """Hand every labelled document of a source to `use`, say what was noted, and return how many had no class."""
     skipped = 0

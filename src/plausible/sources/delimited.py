@@ -35,9 +35,7 @@ def looks_delimited(head: bytes, suffix: str) -> bool:
     if len(rows) < 2 or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
         return False
     names = [name.strip() for name in rows[0]]
-    return len(set(names)) == len(names) and all(
-        0 < len(name) <= 60 and not _is_number(name) for name in names
-    )
+    return len(set(names)) == len(names) and all(0 < len(name) <= 60 and not _is_number(name) for name in names)
 
 
 def open_delimited(given: Input, options: Options) -> Source:

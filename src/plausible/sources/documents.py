@@ -185,8 +185,7 @@ def _refuse_twins(folders: list[str]) -> None:
         twin = seen.setdefault(os.path.basename(path).casefold(), path)
         if twin is not path:
             raise DataError(
-                f"the class folders {_shown(twin)!r} and {_shown(path)!r} differ only in case; "
-                "join them or rename one"
+                f"the class folders {_shown(twin)!r} and {_shown(path)!r} differ only in case; join them or rename one"
             )
 
 

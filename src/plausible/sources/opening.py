@@ -157,9 +157,7 @@ def _without_headers(source: Source, headers: str) -> Source:
         for table in source.tables(columns, numbers):
             of.position, of.notes = source.position, source.notes
             cells: dict[str, Column] = {
-                name: [cell and message_text(cell, headers) for cell in column]
-                if isinstance(column, list)
-                else column
+                name: [cell and message_text(cell, headers) for cell in column] if isinstance(column, list) else column
                 for name, column in table.columns.items()
             }
             yield replace(table, columns=cells)

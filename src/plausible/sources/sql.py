@@ -75,9 +75,7 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
                 yield make_table(
                     dict(zip(wanted, cells, strict=False)),
                     numbers,
-                    numbered(
-                        name, "row" if where is None else f"where {where}, row", range(first, first + rows)
-                    ),
+                    numbered(name, "row" if where is None else f"where {where}, row", range(first, first + rows)),
                     rows,
                 )
                 first += rows
@@ -151,9 +149,7 @@ def _taken(column: Any, rows: list[int]) -> Any:
     return [column[i] for i in rows] if isinstance(column, list) else column[rows]
 
 
-def _check(
-    connection: DuckDBPyConnection, query: str, where: str, name: str, columns: tuple[str, ...]
-) -> None:
+def _check(connection: DuckDBPyConnection, query: str, where: str, name: str, columns: tuple[str, ...]) -> None:
     import duckdb
 
     try:

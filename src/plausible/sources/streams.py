@@ -233,9 +233,7 @@ class Decoder:
         except UnicodeDecodeError:
             name = "latin-1"
             text = line.decode(name)
-        self._source.note(
-            f"lines that are not UTF-8, read as {name.upper()}", f"{self._name}, after byte {offset}"
-        )
+        self._source.note(f"lines that are not UTF-8, read as {name.upper()}", f"{self._name}, after byte {offset}")
         return text
 
 

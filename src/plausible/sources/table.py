@@ -139,9 +139,7 @@ def document_tables(
 
     def table(chunk: list[Document]) -> Table:
         cells = dict(zip(DOCUMENT_COLUMNS, map(list, zip(*chunk, strict=True)), strict=True))
-        return make_table(
-            {name: cells[name] for name in columns}, numbers, lambda i: chunk[i].name, len(chunk)
-        )
+        return make_table({name: cells[name] for name in columns}, numbers, lambda i: chunk[i].name, len(chunk))
 
     chunk: list[Document] = []
     characters = 0
@@ -155,9 +153,7 @@ def document_tables(
         yield table(chunk)
 
 
-def make_table(
-    cells: dict[str, list[Any]], numbers: frozenset[str], place: Callable[[int], str], rows: int
-) -> Table:
+def make_table(cells: dict[str, list[Any]], numbers: frozenset[str], place: Callable[[int], str], rows: int) -> Table:
     """A table in which cells of any type are text, or numbers where asked for."""
     return Table(
         {
@@ -198,9 +194,7 @@ def as_numbers(
     try:
         return np.fromiter(map(float, values), np.float64, len(values))
     except (TypeError, ValueError, OverflowError):
-        return np.array(
-            [_number(value, column, i, place) for i, value in enumerate(values)], dtype=np.float64
-        )
+        return np.array([_number(value, column, i, place) for i, value in enumerate(values)], dtype=np.float64)
 
 
 def _number(value: Any, column: str, i: int, place: Callable[[int], str]) -> float:
