@@ -40,7 +40,7 @@ def looks_like_sql(text: str) -> bool:
 
 def open_parquet(given: Input, options: Options) -> Source:
     """A table from a Parquet file."""
-    if given.path is None:
+    if given.path is None or given.packed:
         raise DataError(f"{given.name} is Parquet, which needs a file that isn't packed; save it as one")
     path = re.sub(r"([*?[])", r"[\1]", given.path).replace("'", "''")
     source = _open_query(f"from read_parquet('{path}')", given.name, DataError, options)
