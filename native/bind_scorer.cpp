@@ -1,9 +1,9 @@
 // Scorer for Python: texts in, an array of scores out.
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "arrays.hpp"
 #include "module.hpp"
 #include "scorer.hpp"
 
@@ -11,13 +11,6 @@ namespace {
 
 using Matrix = nb::ndarray<nb::array_api, double, nb::ndim<2>, nb::c_contig>;
 using Counts = nb::ndarray<nb::array_api, std::uint64_t, nb::ndim<1>, nb::c_contig>;
-
-template <class Array, class Value>
-Array give(std::vector<Value>&& values, std::initializer_list<std::size_t> shape) {
-    auto* held = new std::vector<Value>(std::move(values));
-    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<Value>*>(p); });
-    return Array(held->data(), shape, owner);
-}
 
 nb::tuple score(const Scorer& scorer, nb::handle documents, std::optional<std::vector<std::int64_t>> own, int threads) {
     const Texts texts(documents);

@@ -5,3 +5,5 @@
 
 void bind_terms(nanobind::module_& m);
 void bind_scorer(nanobind::module_& m);
+void bind_cells(nanobind::module_& m);
+void bind_moments(nanobind::module_& m);
