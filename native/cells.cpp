@@ -121,9 +121,10 @@ void add_table(Changed<double> scores, Given<std::int32_t> cells, GivenMatrix<do
 }
 
 // Adds ln of the normal density with each class's mean and variance to the row's scores; NaN adds nothing.
-void add_normal(Changed<double> scores, Given<double> values, Given<double> mean, Given<double> variance, int threads) {
+void add_normal(Changed<double> scores, Given<double> values, Given<double> mean, Given<double> rest,
+                Given<double> variance, int threads) {
     const std::size_t rows = scores.shape(0), classes = scores.shape(1);
-    if (values.size() != rows || mean.size() != classes || variance.size() != classes)
+    if (values.size() != rows || mean.size() != classes || rest.size() != classes || variance.size() != classes)
         throw nb::value_error("scores, values, means and variances differ in shape");
     const nb::gil_scoped_release release;
     std::vector<double> start(classes), half(classes);
@@ -138,7 +139,7 @@ void add_normal(Changed<double> scores, Given<double> values, Given<double> mean
             if (std::isnan(x)) continue;
             double* to = scores.data() + i * classes;
             for (std::size_t c = 0; c < classes; ++c) {
-                const double off = x - mean.data()[c];
+                const double off = (x - mean.data()[c]) - rest.data()[c];
                 to[c] += start[c] - half[c] * off * off;
             }
         }
@@ -157,6 +158,7 @@ void bind_cells(nb::module_& m) {
           "Add each row's weight to counts[code, label]; negative codes take no part.");
     m.def("add_table", &add_table, "scores"_a, "codes"_a, "table"_a, "threads"_a = 1,
           "Add table[code] to each row of scores; negative codes add nothing.");
-    m.def("add_normal", &add_normal, "scores"_a, "values"_a, "mean"_a, "variance"_a, "threads"_a = 1,
-          "Add the log density of each class's normal distribution to each row of scores; NaN adds nothing.");
+    m.def("add_normal", &add_normal, "scores"_a, "values"_a, "mean"_a, "rest"_a, "variance"_a, "threads"_a = 1,
+          "Add the log density of each class's normal distribution, whose mean is mean + rest, to each row of scores; NaN "
+          "adds nothing.");
 }

@@ -103,6 +103,12 @@ class Rules:
         Leave out terms of fewer characters than this; characters of unspaced scripts stay.
     stop_words : frozenset of str
         Leave out these terms.
+    by_column : mapping of str to Smoothing
+        Of categorical columns that have a smoothing of their own.
+    floor : float
+        No class has a variance of a continuous column below this share of the column's.
+    costs : mapping of (true class, answer) to float
+        What mistakes cost where it is not 1; the answer is the class with the least expected cost.
     """
 
     events: Events = "multinomial"
@@ -112,8 +118,13 @@ class Rules:
     min_count: int = 1
     min_length: int = 1
     stop_words: frozenset[str] = frozenset()
+    by_column: Mapping[str, Smoothing] = field(default_factory=dict)
+    floor: float = 1e-9
+    costs: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not 0 < self.floor <= 1:
+            raise CallError(f"the floor of variances is a share above 0 and at most 1, not {self.floor!r}")
         if self.events not in ("multinomial", "bernoulli"):
             raise CallError(f"events {self.events!r}: use multinomial or bernoulli")
         for name, least in (("drop_most_frequent", 0), ("min_count", 1), ("min_length", 1)):
@@ -125,6 +136,9 @@ class Rules:
                 raise CallError(f"prior {self.prior!r}: use fractions, uniform, or a probability for each class")
         elif not all(p > 0 for p in self.prior.values()) or not math.isclose(sum(self.prior.values()), 1, abs_tol=1e-6):
             raise CallError("the prior of each class must be above 0, and their sum 1")
+
+    def smoothing_of(self, column: str) -> Smoothing:
+        return self.by_column.get(column, self.smoothing)
 
     def log_prior(self, classes: list[str]) -> list[float]:
         """ln P(c) of each class where it is not the fraction of documents; else empty."""

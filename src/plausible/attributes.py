@@ -1,0 +1,137 @@
+"""The columns of a table beside its text: their counts, their distributions, and the scores that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.categories import Categories, CategoryTable
+from plausible.counts import Counts, Family
+from plausible.errors import DataError
+from plausible.moments import Moments, Normal
+from plausible.priors import Rules
+from plausible.schema import Variable
+
+Floats = npt.NDArray[np.float64]
+CPD = CategoryTable | Normal
+
+
+def family_of(variable: Variable) -> Family:
+    """Empty counts of a variable."""
+    return Moments() if variable.kind == "continuous" else Categories(variable.states)
+
+
+def estimated(counts: Counts, variables: Sequence[Variable], rules: Rules) -> dict[str, CPD]:
+    """The distribution of each variable given the class, under the rules."""
+    classes = len(counts.index)
+    out: dict[str, CPD] = {}
+    for variable in variables:
+        family = counts.families[variable.name]
+        if isinstance(family, Moments):
+            out[variable.name] = family.estimate(rules.floor, classes)
+        elif isinstance(family, Categories):
+            out[variable.name] = family.estimate(rules.smoothing_of(variable.name), classes)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What is taken away before rows are scored that were learned: the class and weight of each."""
+
+    classes: npt.NDArray[np.int32]
+    weights: Floats
+
+
+def prior_scores(counts: Counts, rules: Rules, rows: int, own: Own | None) -> Floats:
+    """ln P(c), shape (rows, classes); with `own` from the counts less the row's own."""
+    given = rules.log_prior(list(counts.index))
+    if given:
+        return np.tile(np.array(given), (rows, 1))
+    size, total = np.array(counts.documents, float), float(counts.total)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.tile(np.log(size) - np.log(total), (rows, 1))
+        if own is not None:
+            sizes = np.tile(size, (rows, 1))
+            sizes[np.arange(rows), own.classes] -= own.weights
+            left = total - own.weights
+            scores = np.where(left[:, None] > 0, np.log(sizes) - np.log(left)[:, None], -np.inf)
+    return scores
+
+
+def add_scores(
+    scores: Floats, cpds: Mapping[str, CPD], cells: Mapping[str, Any], own: Own | None, threads: int
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Add ln P(cell | class) of every cell to scores, shape (rows, classes).
+
+    Returns
+    -------
+    present, known : array, shape (rows,)
+        Cells that are not missing, and those of them that say something.
+    """
+    present, known = np.zeros(len(scores), np.uint64), np.zeros(len(scores), np.uint64)
+    for name, cpd in cpds.items():
+        if own is None:
+            there, says = cpd.add(scores, cells[name], threads)
+        else:
+            there, says = cpd.add_without(scores, cells[name], own.classes, own.weights, threads)
+        present += there
+        known += says
+    return present, known
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """A value of a categorical column that was never learned: the row of its first occurrence, and how many cells."""
+
+    row: int
+    column: str
+    value: str
+    cells: int
+
+
+def unseen(cpds: Mapping[str, CPD], cells: Mapping[str, Any]) -> Iterator[Unseen]:
+    """The categorical columns that hold values which were never learned."""
+    for name, cpd in cpds.items():
+        if isinstance(cpd, CategoryTable):
+            rows = np.flatnonzero(cpd.family.codes(cells[name]) == -2)
+            if len(rows):
+                yield Unseen(int(rows[0]), name, str(_value(cells[name], rows[0])), len(rows))
+
+
+def _value(cells: Any, row: int) -> Any:
+    return cells.states[cells.codes[row]] if hasattr(cells, "codes") else cells[row]
+
+
+def uninformative(counts: Counts, variables: Sequence[Variable]) -> dict[str, str]:
+    """The columns that say nothing, and why: they are empty, or the same in every row."""
+    out = {}
+    for variable in variables:
+        family = counts.families[variable.name]
+        if isinstance(family, Moments):
+            sums = [family.sums(label) for label in range(len(counts.index))]
+            n, s, q = (sum(one[power] for one in sums) for power in range(3))
+            if not n:
+                out[variable.name] = "is empty in every row"
+            elif n * q == s * s:
+                out[variable.name] = "is the same in every row"
+        elif isinstance(family, Categories):
+            seen = int(family.cells().any(axis=1).sum())
+            if seen < 2 and not variable.cuts:
+                out[variable.name] = "is the same in every row" if seen else "is empty in every row"
+    return out
+
+
+def checked_row(cells: Mapping[str, Any], variables: Sequence[Variable]) -> int:
+    """The number of rows; DataError where columns differ in length or one is absent."""
+    sizes = {}
+    for variable in variables:
+        if variable.name not in cells:
+            raise DataError(f"there are no cells of {variable.name!r}; give None or NaN for those that are missing")
+        sizes[variable.name] = len(cells[variable.name])
+    if len(set(sizes.values())) > 1:
+        raise DataError(f"the columns differ in length: {sizes}")
+    return next(iter(sizes.values()))
