@@ -46,20 +46,18 @@ class Own:
     weights: Floats
 
 
-def prior_scores(counts: Counts, rules: Rules, rows: int, own: Own | None) -> Floats:
-    """ln P(c), shape (rows, classes); with `own` from the counts less the row's own."""
+def prior_scores(counts: Counts, rules: Rules, own: Own | None) -> Floats:
+    """ln P(c), shape (1, classes); with `own` from the counts less each row's own, shape (rows, classes)."""
     given = rules.log_prior(list(counts.index))
     if given:
-        return np.tile(np.array(given), (rows, 1))
-    size, total = np.array(counts.documents, float), float(counts.total)
+        return np.array([given])
+    sizes = np.array([counts.documents], float)
+    if own is not None:
+        sizes = np.repeat(sizes, len(own.classes), axis=0)
+        sizes[np.arange(len(sizes)), own.classes] -= own.weights
     with np.errstate(divide="ignore", invalid="ignore"):
-        scores = np.tile(np.log(size) - np.log(total), (rows, 1))
-        if own is not None:
-            sizes = np.tile(size, (rows, 1))
-            sizes[np.arange(rows), own.classes] -= own.weights
-            left = total - own.weights
-            scores = np.where(left[:, None] > 0, np.log(sizes) - np.log(left)[:, None], -np.inf)
-    return scores
+        total = sizes.sum(axis=1, keepdims=True)
+        return np.where(total > 0, np.log(sizes) - np.log(total), -np.inf)
 
 
 def add_scores(
@@ -125,9 +123,9 @@ def uninformative(counts: Counts, variables: Sequence[Variable]) -> dict[str, st
     return out
 
 
-def checked_row(cells: Mapping[str, Any], variables: Sequence[Variable]) -> int:
+def rows_of(cells: Mapping[str, Any], variables: Sequence[Variable], rows: int | None = None) -> int:
     """The number of rows; DataError where columns differ in length or one is absent."""
-    sizes = {}
+    sizes = {} if rows is None else {"text": rows}
     for variable in variables:
         if variable.name not in cells:
             raise DataError(f"there are no cells of {variable.name!r}; give None or NaN for those that are missing")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from plausible import _native
 from plausible.counts import Arrays, Coded
 from plausible.errors import DataError
 from plausible.priors import Smoothing
+from plausible.schema import Variable
 from plausible.sources import cell_text
 
 Floats = npt.NDArray[np.float64]
@@ -168,7 +169,12 @@ class CategoryTable:
 
     @property
     def m(self) -> float:
-        return float(self.known.sum()) if self.smoothing.m is None else self.smoothing.m
+        return self.smoothing.a * float(self.known.sum()) if self.smoothing.m is None else self.smoothing.m
+
+    def described(self, variable: Variable) -> Variable:
+        """The variable with the states that are known."""
+        states = [state for state, known in zip(self.family.states, self.known, strict=True) if known]
+        return replace(variable, states=tuple(states))
 
     def probabilities(self) -> Floats:
         """P(state | class), shape (states, classes); 0 for states that are not known."""

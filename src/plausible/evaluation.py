@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from plausible.arrays import TermArrays
 from plausible.encode import Batch
 from plausible.errors import CallError, DataError
-from plausible.learning.classifier import Options, Progress, learn_from, read_labelled, warn
+from plausible.learning.classifier import Learner, Options, Progress, learn_from, read_labelled, warn
 from plausible.model import Model, Scores
 from plausible.sources import Source
 
@@ -49,7 +49,7 @@ class Evaluation:
     calibration_error : float
         The mean distance between stated confidence and accuracy, over 15 bins of equal width of the largest
         probability, weighted by their size (expected calibration error).
-    n_train, n_test, vocabulary : int
+    n_train, n_test, vocabulary : number
         With folds, n_train and vocabulary are those of the last fold; with leave-one-out, of all documents less one.
     classes : list of str
     per_class : dict of str to ClassFigures
@@ -61,7 +61,7 @@ class Evaluation:
     macro_f1: float
     log_loss: float
     calibration_error: float
-    n_train: int
+    n_train: float
     n_test: int
     vocabulary: int
     classes: list[str]
@@ -89,7 +89,7 @@ class Tally:
         self.confidence.append(np.exp(log_posterior[rows, best]))
         self.log_truth.append(np.where(columns >= 0, log_posterior[rows, columns], -np.inf))
 
-    def figures(self, model: Model, n_train: int) -> Evaluation:
+    def figures(self, model: Model, n_train: float) -> Evaluation:
         if not self.truth:
             raise DataError("there are no documents to test on; choose another split or test source")
         right = np.array([a == b for a, b in zip(self.truth, self.answers, strict=True)])
@@ -102,7 +102,8 @@ class Tally:
         for (truth, answer), times in sorted(pairs.items()):
             confusion[truth][answer] = times
         log_truth = np.concatenate(self.log_truth)
-        known = np.array([name in set(model.classes) for name in self.truth])
+        classes_known = set(model.classes)
+        known = np.array([name in classes_known for name in self.truth])
         if not known.all():
             warn(
                 f"{np.sum(~known):,} tested documents are of classes that were not learned "
@@ -165,8 +166,8 @@ def evaluate(
     test_share : float
         The share of each class to test on, chosen at random; a third if nothing is said.
     folds : int
-        Cross-validation: each part in turn is tested with what the others teach. The counts of a part are taken away
-        from those of all, so everything is counted once.
+        Cross-validation: each part in turn is tested with what the others teach. Each part is counted once, and the
+        counts of the others are merged.
     leave_one_out : bool
         Each document is tested with what all others teach; exact, and one pass.
     seed : int
@@ -231,7 +232,7 @@ def evaluate_from(
 
 
 def _test(tally: Tally, model: Model, batch: Batch, options: Options) -> None:
-    tally.add(model.scores(batch.texts, options.threads), batch.labels)  # type: ignore[arg-type]
+    tally.add(model.scores(batch.cells, options.threads), batch.labels)
 
 
 def _leave_one_out(source: Source, options: Options, progress: Progress | None) -> Evaluation:
@@ -240,19 +241,21 @@ def _leave_one_out(source: Source, options: Options, progress: Progress | None) 
     tally = Tally()
 
     def test(batch: Batch) -> None:
-        tally.add(model.scores_left_out(batch.texts, batch.labels, options.threads), batch.labels)  # type: ignore[arg-type]
+        scores = model.scores_left_out(batch.cells, batch.labels, options.threads, batch.weights)
+        tally.add(scores, batch.labels)
 
     read_labelled(source, model, options, test, progress)
     return tally.figures(model, model.documents - 1)
 
 
 def _split(source: Source, options: Options, share: float, seed: int, progress: Progress | None) -> Evaluation:
-    tested = _choose(_labels(source, options), share, seed)
-    model, tally = options.model_for(source), Tally()
+    learner, tally = Learner(options.model_for(source), options), Tally()
+    tested = _choose(_labels(source, learner.model), share, seed)
     parts = _Parts(tested)
-    read_labelled(source, model, options, lambda batch: _update(model, parts.of(batch, 0), options), progress)
-    if not model.documents:
+    read_labelled(source, learner.model, options, lambda batch: _learn(learner, parts.of(batch, 0)), progress)
+    if not learner.model.documents:
         raise DataError("no document is left to learn from; make the test share smaller")
+    model = learner.finish()
     warn_of_giveaways(model)
     parts = _Parts(tested)
     read_labelled(source, model, options, lambda batch: _test(tally, model, parts.of(batch, True), options), progress)
@@ -262,44 +265,44 @@ def _split(source: Source, options: Options, share: float, seed: int, progress: 
 def _cross_validate(source: Source, options: Options, folds: int, seed: int, progress: Progress | None) -> Evaluation:
     if folds < 2:
         raise CallError(f"folds must be at least 2, not {folds}")
-    labels = _labels(source, options)
+    empty = options.model_for(source)
+    labels = _labels(source, empty)
     if len(labels) < folds:
         raise CallError(f"{folds} folds of {len(labels)} documents: choose fewer folds, or leave_one_out")
     fold_of = _folds(labels, folds, seed)
-    parts = [options.model_for(source) for _ in range(folds)]
+    parts = [Learner(empty.untrained(), options) for _ in range(folds)]
     chosen = _Parts(fold_of)
 
     def learn(batch: Batch) -> None:
-        for k, part in zip(range(folds), chosen.each(batch, folds), strict=True):
-            _update(parts[k], part, options)
+        for k, part in enumerate(chosen.each(batch, folds)):
+            _learn(parts[k], part)
 
-    read_labelled(source, parts[0], options, learn, progress)
-    whole = options.model_for(source)
-    for part in parts:
-        whole.merge(part)
-    warn_of_giveaways(whole)
+    read_labelled(source, parts[0].model, options, learn, progress)
     tally = Tally()
-    for k, part in enumerate(parts):
-        whole.counts.subtract(part.counts)
-        chosen, n_train, vocabulary = _Parts(fold_of), whole.documents, whole.vocabulary
-        test = partial(_test_part, tally, whole, chosen, k, options)
-        read_labelled(source, whole, options, test, progress)
-        whole.merge(part)
-    return replace(tally.figures(whole, n_train), vocabulary=vocabulary)
+    for k in range(folds):
+        whole = Learner(empty.untrained(), options)
+        for other, part in enumerate(parts):
+            if other != k:
+                whole.merge(part)
+        model = whole.finish()
+        if k == 0:
+            warn_of_giveaways(model)
+        read_labelled(source, model, options, partial(_test_part, tally, model, _Parts(fold_of), k, options), progress)
+    return tally.figures(model, model.documents)
 
 
 def _test_part(tally: Tally, model: Model, parts: _Parts, part: int, options: Options, batch: Batch) -> None:
     _test(tally, model, parts.of(batch, part), options)
 
 
-def _update(model: Model, batch: Batch, options: Options) -> None:
+def _learn(learner: Learner, batch: Batch) -> None:
     if len(batch):
-        model.update(batch.texts, batch.labels, options.threads)  # type: ignore[arg-type]
+        learner.add(batch)
 
 
-def _labels(source: Source, options: Options) -> list[str]:
+def _labels(source: Source, model: Model) -> list[str]:
     labels: list[str] = []
-    target = options.model_for(source).reading.columns.target
+    target = model.reading.columns.target
     for table in source.tables([target] if target else []):
         labels += [str(label) for label in table.columns[target or ""] if label]
     if not labels:
@@ -345,11 +348,11 @@ class _Parts:
 
     def of(self, batch: Batch, part: int) -> Batch:
         here = self._take(batch)
-        return _pick(batch, np.flatnonzero(here == part))
+        return batch.take(np.flatnonzero(here == part).tolist())
 
     def each(self, batch: Batch, parts: int) -> list[Batch]:
         here = self._take(batch)
-        return [_pick(batch, np.flatnonzero(here == part)) for part in range(parts)]
+        return [batch.take(np.flatnonzero(here == part).tolist()) for part in range(parts)]
 
     def _take(self, batch: Batch) -> npt.NDArray[np.int64]:
         here = self._part_of[self._next : self._next + len(batch)]
@@ -359,18 +362,9 @@ class _Parts:
         return here
 
 
-def _pick(batch: Batch, chosen: npt.NDArray[np.int64]) -> Batch:
-    indices = chosen.tolist()
-    return Batch(
-        [batch.texts[i] for i in indices],
-        [batch.labels[i] for i in indices],
-        lambda i: batch.place(indices[i]),
-    )
-
-
 def warn_of_giveaways(model: Model) -> None:
     """Say which words nearly give the class away by themselves: an address, a header, a name of the class."""
-    found = giveaways(model)
+    found = giveaways(model) if model.has_text else []
     if not found:
         return
     shown = "; ".join(f"{term!r} finds {label!r} with F1 {f1:.2f}" for term, label, f1 in found[:3])

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from plausible import _native
+from plausible.calibration import Calibration
 from plausible.columns import Columns
 from plausible.counts import Coded, Counts
 from plausible.decide import least_cost
@@ -27,6 +28,13 @@ Documents = Sequence[str] | Mapping[str, Any]
 """Texts; or the cells of each attribute, as in `encode.Batch`."""
 
 Labels = Sequence[str] | Coded
+
+REST = 4.0
+"""The evidence of the other classes is smoothed this much more than that of the class (chosen by leave-one-out)."""
+LEAST_PAIRS = 2
+"""Documents that a pair of words is seen in, or it does not take part."""
+DAMPED: dict[str, Any] = {"raw": False, "spread": 0.5, "rarity": (0.5, 1.0)}
+RAW: dict[str, Any] = {"raw": True, "spread": 0.0, "rarity": (0.0, 0.0)}
 
 
 def default_threads() -> int:
@@ -54,7 +62,7 @@ class Scores:
     best : array, shape (documents,)
         The position of the answer: the most probable class, or the one with the least expected cost.
     tokens, known : array, shape (documents,)
-        Terms and cells of each document, and those of them that are known to the model.
+        Terms and cells of each document, and those of them that say something.
     undefined : list of int
         Documents that no class can have produced (all products are 0); they got the prior.
     """
@@ -77,7 +85,9 @@ class Model:
     rules : Rules
         How counts become probabilities; `estimate` gives a model with other rules on the same counts.
     reading : Reading
-        Which columns take part, and what each is.
+        Which columns and headers take part, and what each column is.
+    calibration : Calibration, optional
+        How scores become probabilities; without one they are what the rules say, too sure of themselves.
 
     Examples
     --------
@@ -95,8 +105,9 @@ class Model:
     >>> columns = Columns((), "play", (Variable("wind"), Variable("degrees", "continuous")))
     >>> model = Model(reading=Reading(columns))
     >>> model.update({"wind": ["weak", "strong", None], "degrees": [25.0, 12.0, 14.0]}, ["yes", "no", "no"])
-    >>> model.scores({"wind": [None], "degrees": [11.0]}).best.tolist()
-    [0]
+    >>> scores = model.scores({"wind": [None], "degrees": [11.0]})
+    >>> scores.classes[memoryview(scores.best)[0]]
+    'no'
     """
 
     def __init__(
@@ -105,12 +116,15 @@ class Model:
         rules: Rules | None = None,
         reading: Reading | None = None,
         counts: Counts | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         self.tokens = tokens or Tokens()
         self.rules = rules or Rules()
         self.reading = reading or Reading()
         self.counts = counts or Counts(_families(self.tokens, self.reading.columns))
-        self._estimated: tuple[int, Estimated] | None = None
+        self.calibration = calibration
+        self._estimated: tuple[int, Calibration | None, _native.Scorer | _native.Weighted] | None = None
+        self._cpds: tuple[int, Mapping[str, CPD]] | None = None
 
     @property
     def classes(self) -> list[str]:
@@ -132,23 +146,25 @@ class Model:
         """The columns with the states that were seen, and the class."""
         columns = self.reading.columns
         target = Variable(columns.target or "class", states=tuple(self.classes))
-        texts = tuple(Variable(name, "text") for name in columns.text)
-        attributes = tuple(
-            replace(variable, states=tuple(family.states))
-            if (family := self.counts.families[variable.name]) and hasattr(family, "states")
-            else variable
-            for variable in self.variables
-        )
-        return Schema((*texts, *attributes, target), target.name)
+        attributes = (self.cpds[variable.name].described(variable) for variable in self.variables)
+        return Schema((*(Variable(name, "text") for name in columns.text), *attributes, target), target.name)
 
     @property
     def has_text(self) -> bool:
         return bool(self.reading.columns.text)
 
     @property
+    def unit(self) -> str:
+        """What is counted: documents, or rows."""
+        return "rows" if self.variables else "documents"
+
+    @property
+    def log_odds_of_words(self) -> bool:
+        """Whether words are scored by the evidence of the other classes, too, which replaces the prior."""
+        return self.has_text and self.rules.log_odds
+
+    @property
     def terms(self) -> _native.Terms:
-        if not self.has_text:
-            raise ModelError("the model has no text; its columns are " + ", ".join(v.name for v in self.variables))
         return self.counts.families["text"]  # type: ignore[return-value]
 
     @property
@@ -160,9 +176,7 @@ class Model:
         """A model that reads and estimates like this one and has learned nothing."""
         return Model(self.tokens, self.rules, self.reading)
 
-    def update(
-        self, documents: Documents, labels: Labels, threads: int | None = None, weights: Any = None
-    ) -> None:
+    def update(self, documents: Documents, labels: Labels, threads: int | None = None, weights: Any = None) -> None:
         """Go on learning; new words, states and classes may appear."""
         cells = self._cells(documents, labels)
         if weights is not None and self.has_text:
@@ -189,7 +203,7 @@ class Model:
             )
         if self.has_text != other.has_text or set(self.variables) != set(other.variables):
             raise ModelError(
-                f"the models have different columns ({_described(self)} and {_described(other)}); "
+                f"the models have different columns ({_described(self)}; {_described(other)}); "
                 "learn one of them anew, with --as NAME=KIND where they differ"
             )
         self.counts.merge(other.counts)
@@ -197,34 +211,78 @@ class Model:
     def copy(self) -> Model:
         """A model with counts of its own."""
         other = self.untrained()
+        other.calibration = self.calibration
         other.counts.merge(self.counts)
         return other
 
     def estimate(self, **changes: Any) -> Model:
-        """A model with other rules on the same counts."""
-        return Model(self.tokens, replace(self.rules, **changes), self.reading, self.counts)
+        """A model with other rules on the same counts. Its calibration, if any, stays only if the events stay."""
+        rules = replace(self.rules, **changes)
+        kept = self.calibration if (rules.events, rules.pairs) == (self.rules.events, self.rules.pairs) else None
+        return Model(self.tokens, rules, self.reading, self.counts, kept)
 
     @property
-    def estimated(self) -> Estimated:
-        """The probabilities under the rules, estimated when the counts have changed."""
-        if self._estimated is None or self._estimated[0] != self.counts.changes:
+    def scorer(self) -> _native.Scorer | _native.Weighted:
+        """The weights under the rules, estimated when the counts have changed."""
+        if self._estimated is None or self._estimated[:2] != (self.counts.changes, self.calibration):
             if not self.counts.total:
                 raise ModelError("the model has learned nothing yet; learn documents first")
-            self._estimated = (self.counts.changes, _estimate(self))
-        return self._estimated[1]
+            if not self.has_text:
+                raise ModelError(f"the model has no text; its columns are {_described(self)}")
+            scorer = self._weighted() if self.rules.log_odds else self._m_estimates()
+            self._estimated = (self.counts.changes, self.calibration, scorer)
+        return self._estimated[2]
 
-    @property
-    def scorer(self) -> _native.Scorer:
-        """The probabilities of words."""
-        scorer = self.estimated.scorer
-        if scorer is None:
-            raise ModelError("the model has no text")
+    def _m_estimates(self) -> _native.Scorer:
+        rules = self.rules
+        return _native.Scorer(
+            self.terms,
+            self.counts.documents,
+            bernoulli=rules.events == "bernoulli",
+            m=rules.smoothing.m,
+            a=rules.smoothing.a,
+            share=rules.smoothing.share,
+            log_prior=rules.log_prior(list(self.counts.index)),
+            min_count=rules.min_count,
+            drop_most_frequent=rules.drop_most_frequent,
+            min_length=rules.min_length,
+            stop=sorted(rules.stop_words),
+        )
+
+    def _weighted(self) -> _native.Weighted:
+        rules = self.rules
+        style = RAW if rules.events == "odds" else DAMPED
+        a = rules.smoothing.a
+        channels = [(False, a, a)] if len(self.classes) == 2 else [(False, a, 0.0), (False, 0.0, REST * a)]
+        if rules.pairs:
+            channels.append((True, a, a))
+        scorer = _native.Weighted(
+            self.terms,
+            self.counts.documents,
+            **style,
+            least=(1, LEAST_PAIRS),
+            channels=channels,
+            min_length=rules.min_length,
+            stop=sorted(rules.stop_words),
+        )
+        factors = self.calibration.factors if self.calibration else ()
+        fitting = len(factors) == len(channels) + bool(self.variables)
+        scorer.fold(factors[: len(channels)] if fitting else [1.0] * len(channels))
         return scorer
 
     @property
     def cpds(self) -> Mapping[str, CPD]:
-        """The distributions of the columns beside the text."""
-        return self.estimated.cpds
+        """The distributions of the columns beside the text, estimated when the counts have changed."""
+        if self._cpds is None or self._cpds[0] != self.counts.changes:
+            if not self.counts.total:
+                raise ModelError("the model has learned nothing yet; learn rows first")
+            cpds: Mapping[str, CPD] = {}
+            if self.variables:
+                from plausible.attributes import estimated
+
+                cpds = estimated(self.counts, self.variables, self.rules)
+            self._cpds = (self.counts.changes, cpds)
+        return self._cpds[1]
 
     @property
     def class_indices(self) -> list[int]:
@@ -245,61 +303,166 @@ class Model:
 
     def scores(self, documents: Documents, threads: int | None = None) -> Scores:
         """ln P(class given document) of each document."""
-        return self._scores(self._cells(documents), None, None, threads)
+        return self._linked(self._scored(self._cells(documents), threads))
 
     def scores_left_out(
         self, documents: Documents, labels: Labels, threads: int | None = None, weights: Any = None
     ) -> Scores:
         """The same for documents that were learned, each scored as if it had not been.
 
-        Exact for every rule, in one pass: the document's own counts are taken away before it is scored.
+        Exact for every rule, in one pass: the document's own counts are taken away before it is scored. (The few
+        numbers of the calibration stay.)
         """
-        cells = self._cells(documents, labels)
-        for label in labels.states if isinstance(labels, Coded) else set(labels):
-            self.class_index(label)
-        return self._scores(cells, self.counts.codes(labels), weights, threads)
+        raw, tokens, known = self._left_out(self._cells(documents, labels), labels, threads, weights)
+        if not self.variables and not self.log_odds_of_words:
+            return self._linked((raw, tokens, known))
+        import numpy as np
 
-    def _scores(self, cells: Mapping[str, Any], own: Any, weights: Any, threads: int | None) -> Scores:
+        channels = np.asarray(raw).reshape(len(labels), -1, len(self.counts.documents))
+        factors = self.calibration.factors if self.calibration else (1.0,) * channels.shape[1]
+        return self._linked((np.ascontiguousarray(np.tensordot(channels, factors, (1, 0))), tokens, known), weighed=True)
+
+    def calibrate(self, documents: Documents, labels: Labels, threads: int | None = None) -> None:
+        """Fit the calibration on documents that were learned, each scored as if it had not been."""
+        import numpy as np
+
+        from plausible import calibration
+
+        width = len(self.counts.documents)
+        most = calibration.LARGEST // (4 * width) + calibration.FEWEST
+        if len(labels) > most:
+            from plausible.encode import taken
+
+            cells, rows = self._cells(documents), range(most)
+            documents, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
+        raw, tokens, _ = self._left_out(self._cells(documents, labels), labels, threads)
+        channels = np.asarray(raw).reshape(len(labels), -1, width)[:, :, self.class_indices]
+        place = {name: k for k, name in enumerate(self.classes)}
+        truth = np.array([place[label] for label in labels], np.int64)  # type: ignore[union-attr]
+        self.calibration = calibration.fit(
+            channels, np.asarray(tokens), truth, self.classes, with_bias=self.log_odds_of_words
+        )
+
+    def _scored(self, cells: Mapping[str, Any], threads: int | None) -> tuple[Any, Any, Any]:
+        """Scores by the counts' index of the class, terms and cells, and those that are known."""
         threads = threads or default_threads()
-        raw = tokens = known = None
+        text = self.scorer.score(self.tokens.prepare(cells["text"]), threads=threads) if self.has_text else None
+        if not self.variables:
+            return text  # type: ignore[return-value]
+        import numpy as np
+
+        scores, present, known = self._of_columns(cells, threads)
+        if self.calibration is not None:
+            scores *= self.calibration.factors[-1]
+        if text is None:
+            return scores, present, known
+        factor = self.calibration.factors[0] if self.calibration is not None and not self.log_odds_of_words else 1.0
+        return scores + factor * np.asarray(text[0]), present + np.asarray(text[1]), known + np.asarray(text[2])
+
+    def _left_out(
+        self, cells: Mapping[str, Any], labels: Labels, threads: int | None, weights: Any = None
+    ) -> tuple[Any, Any, Any]:
+        """The same without the document itself, for each channel of the calibration, side by side."""
+        threads = threads or default_threads()
+        for label in labels.states if isinstance(labels, Coded) else dict.fromkeys(labels):
+            self.class_index(label)
+        own = self.counts.codes(labels)
+        text: Any = None
         if self.has_text:
-            raw, tokens, known = self.scorer.score(
-                self.tokens.prepare(cells["text"]), own=None if own is None else memoryview(own).tolist(), threads=threads
-            )
+            prepared = self.tokens.prepare(cells["text"])
+            text = self.scorer.score_without(prepared, memoryview(own).tolist(), threads=threads)
+        if not self.variables:
+            return text  # type: ignore[no-any-return]
+        import numpy as np
+
+        scores, present, known = self._of_columns(cells, threads, own, weights)
+        if text is None:
+            return scores, present, known
+        both = np.concatenate([np.asarray(text[0]), scores], axis=1)
+        return both, present + np.asarray(text[1]), known + np.asarray(text[2])
+
+    def _of_columns(
+        self, cells: Mapping[str, Any], threads: int, own: Any = None, weights: Any = None
+    ) -> tuple[Any, Any, Any]:
+        """What the columns beside the text say, with the prior if there is no text."""
+        import numpy as np
+
+        from plausible.attributes import Own, add_scores, prior_scores, rows_of
+
+        rows = rows_of(cells, self.variables)
+        left = None
+        if own is not None:
+            left = Own(np.asarray(own), np.ones(rows) if weights is None else np.asarray(weights, float))
+        scores = np.zeros((rows, len(self.counts.documents)))
+        if not self.has_text:
+            scores += prior_scores(self.counts, self.rules, left)
+        present, known = add_scores(scores, self.cpds, cells, left, threads)
+        return scores, present, known
+
+    def _cells(self, documents: Documents, labels: Labels | None = None) -> Mapping[str, Any]:
+        """The cells of each attribute, checked, against the labels if there are some."""
+        if isinstance(documents, str) or isinstance(labels, str):
+            raise CallError("documents and labels must be lists, with one label a document")
+        cells = documents if isinstance(documents, Mapping) else {"text": documents}
+        if self.has_text:
+            _check_documents(cells.get("text", ()), labels)
+        rows = len(cells["text"]) if self.has_text else None
         if self.variables:
-            raw, tokens, known = _with_attributes(self, cells, own, weights, threads, (raw, tokens, known))
-        log_posterior, best, undefined = _native.log_posteriors(raw, self.class_indices, self.log_prior())
+            from plausible.attributes import rows_of
+
+            rows = rows_of(cells, self.variables, rows)
+        if labels is not None:
+            _check_labels(labels, rows or 0)
+        return cells
+
+    def _linked(self, scored: tuple[Any, Any, Any], *, tail: bool = True, weighed: bool = False) -> Scores:
+        """Probabilities from scores, which have the factors of the calibration already if they are `weighed`."""
+        raw, tokens, known = scored
+        link: dict[str, Any] = {}
+        if self.calibration is not None:
+            given = self.calibration
+            link = {
+                "factor": 1.0 if weighed or self.variables or self.log_odds_of_words else given.factors[0],
+                "power": given.power,
+                "mean_log_length": given.mean_log_length,
+                "tail": given.tail if tail else 0.0,
+                "flat": given.flat,
+                "bias": [given.bias.get(name, 0.0) for name in self.classes] if given.bias else [],
+            }
+        linked = _native.log_posteriors(raw, self.class_indices, self.log_prior(), tokens, **link)
+        log_posterior, best, undefined = linked
         if self.rules.costs:
             best = least_cost(log_posterior, self.classes, self.rules.costs)
         return Scores(self.classes, log_posterior, best, tokens, known, undefined)
 
-    def _cells(self, documents: Documents, labels: Labels | None = None) -> Mapping[str, Any]:
-        """The cells of each attribute, checked."""
-        cells = documents if isinstance(documents, Mapping) else {"text": documents}
-        if labels is not None:
-            _check_labels(labels)
-        rows = None if labels is None else len(labels)
-        if self.has_text:
-            _check_texts(cells.get("text"), rows)
-        if self.variables:
-            from plausible.attributes import checked_row
+    def log_odds(self, documents: Documents, threads: int | None = None) -> Any:
+        """ln of the link's softmax, without the tail that keeps probabilities from 0 and 1; for ranking."""
+        return self._linked(self._scored(self._cells(documents), threads), tail=False).log_posterior
 
-            found = checked_row(cells, self.variables)
-            if rows is not None and found != rows:
-                raise CallError(f"{found} rows and {rows} labels; give one label a row")
-        return cells
+    def sharpness(self, length: int) -> float:
+        """What the calibration multiplies the scores of a document by, beside its factors."""
+        if self.calibration is None:
+            return 1.0
+        away = -self.calibration.power * (math.log(max(length, 1)) - self.calibration.mean_log_length)
+        return math.exp(min(max(away, -5.0), 5.0))
+
+    @property
+    def factors(self) -> tuple[float, float]:
+        """What the calibration multiplies the scores of words and of columns by."""
+        if self.calibration is None:
+            return 1.0, 1.0
+        return (1.0 if self.log_odds_of_words else self.calibration.factors[0]), self.calibration.factors[-1]
+
+    def starts(self) -> dict[str, float]:
+        """What each class starts with: ln P(c), or the calibration's bias where that replaces it."""
+        if not self.log_odds_of_words:
+            factor = self.factors[0 if self.has_text else 1]
+            return {name: factor * start for name, start in zip(self.classes, self.log_prior(), strict=True)}
+        bias = self.calibration.bias if self.calibration else {}
+        return {name: bias.get(name, 0.0) for name in self.classes}
 
     def __repr__(self) -> str:
-        unit = "documents" if self.has_text and not self.variables else "rows"
-        return f"Model({self.documents:,} {unit}, {len(self.classes)} classes)"
-
-
-@dataclass(frozen=True, slots=True)
-class Estimated:
-    """Probabilities: of words, and of the other columns."""
-
-    scorer: _native.Scorer | None
-    cpds: Mapping[str, CPD]
+        return f"Model({self.documents:,} {self.unit}, {len(self.classes)} classes)"
 
 
 def _families(tokens: Tokens, columns: Columns) -> dict[str, Any]:
@@ -311,73 +474,29 @@ def _families(tokens: Tokens, columns: Columns) -> dict[str, Any]:
     return families
 
 
-def _estimate(model: Model) -> Estimated:
-    rules, scorer = model.rules, None
-    if model.has_text:
-        scorer = _native.Scorer(
-            model.terms,
-            model.counts.documents,
-            bernoulli=rules.events == "bernoulli",
-            m=rules.smoothing.m,
-            share=rules.smoothing.share,
-            log_prior=rules.log_prior(list(model.counts.index)),
-            min_count=rules.min_count,
-            drop_most_frequent=rules.drop_most_frequent,
-            min_length=rules.min_length,
-            stop=sorted(rules.stop_words),
-        )
-    if not model.variables:
-        return Estimated(scorer, {})
-    from plausible.attributes import estimated
-
-    return Estimated(scorer, estimated(model.counts, model.variables, rules))
-
-
-def _with_attributes(
-    model: Model, cells: Mapping[str, Any], own: Any, weights: Any, threads: int, of_text: tuple[Any, Any, Any]
-) -> tuple[Any, Any, Any]:
-    """Scores, cells and known cells of rows, those of their text included."""
-    import numpy as np
-
-    from plausible.attributes import Own, add_scores, checked_row, prior_scores
-
-    rows = checked_row(cells, model.variables)
-    taken = None
-    if own is not None:
-        taken = Own(np.asarray(own), np.ones(rows) if weights is None else weights)
-    if of_text[0] is None:
-        scores = prior_scores(model.counts, model.rules, rows, taken)
-    else:
-        scores = np.asarray(of_text[0])
-    present, known = add_scores(scores, model.cpds, cells, taken, threads)
-    if of_text[1] is not None:
-        present, known = present + np.asarray(of_text[1]), known + np.asarray(of_text[2])
-    return scores, present, known
-
-
 def _described(model: Model) -> str:
-    kinds = [f"{variable.name} {variable.kind}" for variable in model.variables]
+    kinds = [f"{variable.name} {'intervals' if variable.cuts else variable.kind}" for variable in model.variables]
     return ", ".join((["text"] if model.has_text else []) + kinds)
 
 
-def _check_labels(labels: Labels) -> None:
-    if isinstance(labels, str):
-        raise CallError("labels must be a list, one label a document")
-    for i, label in enumerate(labels.states if isinstance(labels, Coded) else labels):
-        if not isinstance(label, str) or not label:
-            raise DataError(f"label {i} is {label!r}, not text; leave it out or make it a string")
-    if isinstance(labels, Coded) and len(labels) and labels.codes.min() < 0:
-        raise DataError(f"row {int(labels.codes.argmin())} has no label; leave it out")
+def _check_documents(documents: Sequence[str], labels: Labels | None) -> None:
+    if labels is not None and len(documents) != len(labels):
+        raise CallError(f"{len(documents)} documents and {len(labels)} labels; give one label a document")
+    for i, value in enumerate(documents):
+        if not isinstance(value, str):
+            raise DataError(f"document {i} is {value!r}, not text; leave it out or make it a string")
 
 
-def _check_texts(documents: Any, labels: int | None) -> None:
-    if documents is None or isinstance(documents, str):
-        raise CallError("documents must be a list of texts")
-    if labels is not None and len(documents) != labels:
-        raise CallError(f"{len(documents)} documents and {labels} labels; give one label a document")
-    for i, document in enumerate(documents):
-        if not isinstance(document, str):
-            raise DataError(f"document {i} is {document!r}, not text; leave it out or make it a string")
+def _check_labels(labels: Labels, rows: int) -> None:
+    if len(labels) != rows:
+        raise CallError(f"{rows} rows and {len(labels)} labels; give one label a row")
+    if isinstance(labels, Coded):
+        if len(labels) and labels.codes.min() < 0:
+            raise DataError(f"row {int(labels.codes.argmin())} has no label; leave it out")
+        return
+    for i, value in enumerate(labels):
+        if not isinstance(value, str) or not value:
+            raise DataError(f"label {i} is {value!r}, not text; leave it out or make it a string")
 
 
 def merge(*models: Model) -> Model:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from plausible import _native
 from plausible.categories import wide
 from plausible.counts import Arrays
+from plausible.schema import Variable
 
 Floats = npt.NDArray[np.float64]
 Sums = tuple[Fraction, Fraction, Fraction]
@@ -177,6 +178,9 @@ class Normal:
         """Mean, what rounding left of it, and variance of each class."""
         mean, rest, variance = self._filled(self.by_class, self.whole)
         return mean, rest, np.maximum(variance, self.floor * self.whole.squares / np.maximum(self.whole.n, 1e-300))
+
+    def described(self, variable: Variable) -> Variable:
+        return variable
 
     @staticmethod
     def _filled(by_class: Spread, whole: Spread) -> tuple[Floats, Floats, Floats]:
