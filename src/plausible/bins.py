@@ -16,6 +16,7 @@ from plausible.schema import Variable
 from plausible.sources import Source
 
 Floats = npt.NDArray[np.float64]
+LARGEST = float(np.finfo(float).max)
 
 
 def with_cuts(source: Source, columns: Columns, kinds: Mapping[str, str]) -> Columns:
@@ -50,7 +51,7 @@ def interval_variable(name: str, cuts: Sequence[float]) -> Variable:
     ('up to 30', 'above 30 up to 45.5', 'above 45.5')
     """
     if not cuts:
-        return Variable(name, "categorical", ("any number",), True, (np.inf,))
+        return Variable(name, "categorical", ("any number",), True, (LARGEST,))
     shown = [f"{cut:.17g}" if float(f"{cut:.6g}") != cut else f"{cut:.6g}" for cut in cuts]
     between = [f"above {low} up to {high}" for low, high in zip(shown, shown[1:], strict=False)]
     return Variable(

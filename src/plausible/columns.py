@@ -161,6 +161,7 @@ def _looked_at(source: Source, names: Sequence[str], said: Said) -> dict[str, st
             kind, why = "text", ""
         kinds[name] = kind
         if why:
+            why = why.replace("NAME", name)
             warnings.warn(f"{source.name}, column {name!r} {why}", PlausibleWarning, stacklevel=2)
     return kinds
 

@@ -51,6 +51,9 @@ class Family(Protocol):
     def export(self, order: list[int]) -> Arrays:
         """The same arrays whatever the order in which things were counted, class i renamed to order[i]."""
 
+    def load(self, classes: int, **arrays: Any) -> None:
+        """Take in what `export` gave; ValueError where it can't be right."""
+
 
 @dataclass
 class Counts:

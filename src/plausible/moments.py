@@ -67,10 +67,14 @@ class Moments:
         return w, x, squares
 
     def export(self, order: Sequence[int]) -> Arrays:
-        """Three sums a class: `exponents` (of two, plus 8192), `sizes` (bytes) and `digits` (two's complement)."""
+        """Three sums a class: `exponents` (of two, plus 8192), `sizes` (bytes) and `digits` (two's complement).
+
+        Classes after the last one with a value are left out.
+        """
         at = {place: label for label, place in enumerate(order)}
+        filled = 1 + max((place for place in at if self.sums(at[place])[0]), default=-1)
         exponents, sizes, digits = [], [], b""
-        for place in range(len(order)):
+        for place in range(filled):
             for total in self.sums(at[place]):
                 mantissa, exponent = total.numerator, 1 - total.denominator.bit_length()
                 trailing = (mantissa & -mantissa).bit_length() - 1 if mantissa else 0
@@ -88,14 +92,12 @@ class Moments:
     def load(self, classes: int, *, exponents: Any, sizes: Any, digits: Any) -> None:
         """Take in what `export` gave."""
         powers, lengths, data = wide(exponents).tolist(), wide(sizes).tolist(), digits[1]
-        if len(powers) < 3 * classes or len(powers) != len(lengths) or sum(lengths) != len(data):
+        if len(powers) > 3 * classes or len(powers) % 3 or len(powers) != len(lengths) or sum(lengths) != len(data):
             raise ValueError("the arrays of a column differ in length")
         at = 0
         for i, (exponent, size) in enumerate(zip(powers, lengths, strict=True)):
             mantissa = int.from_bytes(data[at : at + size], "little", signed=True)
             at += size
-            if mantissa and i >= 3 * classes:
-                raise ValueError("a sum of a column belongs to no class")
             for shift, piece in enumerate(_pieces(mantissa)):
                 self._sums.deposit(i // 3, i % 3, piece, exponent - 8192 + 62 * shift)
         for label in range(classes):
