@@ -82,6 +82,36 @@ def add_scores(
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """What one cell of a row says: its share of each class's score, None where it says nothing; and the rows seen."""
+
+    column: str
+    value: str
+    shares: list[float] | None
+    seen: list[float]
+
+
+def shares_of_cells(cpds: Mapping[str, CPD], cells: Mapping[str, Any]) -> Iterator[Cell]:
+    """The cells of a single row that are not missing."""
+    for name, cpd in cpds.items():
+        scores = np.zeros((1, cpd.classes))
+        present, known = cpd.add(scores, cells[name])
+        if present[0]:
+            value = _value(cells[name], 0)
+            shown = value if isinstance(value, str) else f"{value:g}"
+            yield Cell(name, shown, scores[0].tolist() if known[0] else None, cpd.seen(cells[name]).tolist())
+
+
+def state_counts(cpds: Mapping[str, CPD], label: int) -> Iterator[tuple[str, tuple[str, ...], Floats, Floats]]:
+    """Of each categorical column its states, and how often each is seen in the class and in all others."""
+    for name, cpd in cpds.items():
+        if isinstance(cpd, CategoryTable) and cpd.known.any():
+            states = tuple(state for state, known in zip(cpd.family.states, cpd.known, strict=True) if known)
+            own = cpd.counts[cpd.known, label]
+            yield name, states, own, cpd.counts[cpd.known].sum(axis=1) - own
+
+
+@dataclass(frozen=True, slots=True)
 class Unseen:
     """A value of a categorical column that was never learned: the row of its first occurrence, and how many cells."""
 
@@ -106,7 +136,7 @@ def _value(cells: Any, row: int) -> Any:
 
 def uninformative(counts: Counts, variables: Sequence[Variable]) -> dict[str, str]:
     """The columns that say nothing, and why: they are empty, or the same in every row."""
-    out = {}
+    out: dict[str, str] = {}
     for variable in variables:
         family = counts.families[variable.name]
         if isinstance(family, Moments):

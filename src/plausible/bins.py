@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def interval_variable(name: str, cuts: Sequence[float]) -> Variable:
     if not cuts:
         return Variable(name, "categorical", ("any number",), True, (LARGEST,))
     shown = [f"{cut:.17g}" if float(f"{cut:.6g}") != cut else f"{cut:.6g}" for cut in cuts]
-    between = [f"above {low} up to {high}" for low, high in zip(shown, shown[1:], strict=False)]
+    between = [f"above {low} up to {high}" for low, high in pairwise(shown)]
     return Variable(
         name, "categorical", (f"up to {shown[0]}", *between, f"above {shown[-1]}"), True, tuple(map(float, cuts))
     )

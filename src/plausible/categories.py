@@ -64,9 +64,7 @@ class Categories:
         own = np.asarray(_native.codes(values.states, self.index, cell_text, grow))
         return np.append(own, np.int32(-1))[values.codes]
 
-    def count(
-        self, cells: Any, labels: npt.ArrayLike, threads: int = 1, weights: Floats | None = None
-    ) -> None:
+    def count(self, cells: Any, labels: npt.ArrayLike, threads: int = 1, weights: Floats | None = None) -> None:
         labels = np.asarray(labels)
         codes = self.codes(cells, grow=True)
         if len(labels):
@@ -143,7 +141,7 @@ class Categories:
     def estimate(self, smoothing: Smoothing, classes: int) -> CategoryTable:
         """P(state | class) by the m-estimate, for classes below `classes`."""
         cells = self.cells(classes)
-        known = cells.any(axis=1)
+        known: npt.NDArray[np.bool_] = np.asarray(cells.any(axis=1))
         known[: self.declared] = True
         return CategoryTable(self, cells, known, smoothing)
 
@@ -175,6 +173,15 @@ class CategoryTable:
         """The variable with the states that are known."""
         states = [state for state, known in zip(self.family.states, self.known, strict=True) if known]
         return replace(variable, states=tuple(states))
+
+    @property
+    def classes(self) -> int:
+        return int(self.counts.shape[1])
+
+    def seen(self, cells: Any) -> Floats:
+        """How often each class has the state of a single cell."""
+        code = self.family.codes(cells)[0]
+        return self.counts[code] if code >= 0 else np.zeros(self.classes)
 
     def probabilities(self) -> Floats:
         """P(state | class), shape (states, classes); 0 for states that are not known."""
@@ -222,7 +229,8 @@ class CategoryTable:
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(of_all > 0, of_state / of_all, 1 / max(self.known.sum(), 1))[:, None]
             p = share if self.smoothing.share else 1 / self.known.sum()
-            return np.where(n + self.m > 0, (n_c + self.m * p) / (n + self.m), share)
+            out: Floats = np.where(n + self.m > 0, (n_c + self.m * p) / (n + self.m), share)
+        return out
 
 
 def narrow(values: npt.NDArray[Any]) -> tuple[str, bytes]:

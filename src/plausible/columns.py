@@ -91,9 +91,7 @@ def choose_columns(source: Source, said: Said | None = None) -> Columns:
     rest = [name for name in source.columns if name not in (target, said.weights, *said.ignored)]
     kinds = {**_looked_at(source, rest, said), **dict.fromkeys(said.text, "text"), **(said.kinds or {})}
     texts = tuple(name for name in rest if kinds[name] == "text")
-    attributes = tuple(
-        _variable(name, kinds[name]) for name in rest if kinds[name] not in ("text", "ignored")
-    )
+    attributes = tuple(_variable(name, kinds[name]) for name in rest if kinds[name] not in ("text", "ignored"))
     if not texts and not attributes:
         raise CallError(f"no column of {source.name} is left to learn from (columns: {_list(source)})")
     if texts and any(variable.name == "text" for variable in attributes):
@@ -149,7 +147,7 @@ def _looked_at(source: Source, names: Sequence[str], said: Said) -> dict[str, st
     seen = 0
     for table in source.tables(unsaid):
         for name in unsaid:
-            cells[name] += filter(None, islice(table.columns[name], ROWS_TO_LOOK_AT))  # type: ignore[arg-type]
+            cells[name] += filter(None, islice(table.columns[name], ROWS_TO_LOOK_AT))
         seen += len(table)
         if seen >= ROWS_TO_LOOK_AT:
             break
@@ -254,5 +252,7 @@ def learned_columns(source: Source, learned: Columns) -> Columns:
             f"({', '.join(repr(name) for name in [*text, *absent])})"
         )
     for name in [*lacking, *absent]:
-        warnings.warn(f"{source.name} has no column {name!r}: it is missing in every row", PlausibleWarning, stacklevel=2)
+        warnings.warn(
+            f"{source.name} has no column {name!r}: it is missing in every row", PlausibleWarning, stacklevel=2
+        )
     return Columns(() if lacking else text, target, learned.attributes, weights)

@@ -6,7 +6,7 @@ away again exactly, in any order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -51,8 +51,9 @@ class Family(Protocol):
     def export(self, order: list[int]) -> Arrays:
         """The same arrays whatever the order in which things were counted, class i renamed to order[i]."""
 
-    def load(self, classes: int, **arrays: Any) -> None:
-        """Take in what `export` gave; ValueError where it can't be right."""
+    @property
+    def load(self) -> Callable[..., None]:
+        """Take in what `export` gave, and how many classes there are; ValueError where that can't be right."""
 
 
 @dataclass
@@ -109,7 +110,7 @@ class Counts:
         weights: npt.NDArray[np.float64] | None = None,
     ) -> None:
         """Count rows: for each family the cells of its attribute, and the class and weight of each row."""
-        codes = memoryview(self.codes(labels))
+        codes: Any = memoryview(self.codes(labels))
         totals = _native.totals(codes, len(self.index), weights)
         for name, family in self.families.items():
             if weights is None:

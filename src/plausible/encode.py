@@ -10,7 +10,8 @@ from plausible.columns import Columns
 from plausible.counts import Coded
 from plausible.errors import DataError
 from plausible.schema import Variable
-from plausible.sources import Source, Table
+from plausible.sources import Source, Table, cell_text
+from plausible.sources.table import as_numbers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,12 +35,15 @@ class Batch:
     place : function of int to str
         Where a row came from.
     weights : array of float64, optional
+    own : mapping of str to list, optional
+        All columns of the table, as they are.
     """
 
     cells: Mapping[str, Any]
     labels: Any
     place: Callable[[int], str]
     weights: npt.NDArray[np.float64] | None = None
+    own: Mapping[str, Any] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -56,6 +60,7 @@ class Batch:
             taken(self.labels, rows),
             lambda i: self.place(rows[i]),
             taken(self.weights, rows),
+            None if self.own is None else {name: taken(column, rows) for name, column in self.own.items()},
         )
 
 
@@ -70,8 +75,8 @@ def taken(values: Any, rows: Sequence[int]) -> Any:
     return values[rows]
 
 
-def batches(source: Source, columns: Columns) -> Iterator[Batch]:
-    """The rows of a source, a chunk at a time."""
+def batches(source: Source, columns: Columns, *, keep: bool = False) -> Iterator[Batch]:
+    """The rows of a source, a chunk at a time; with `keep` each with all its own columns."""
     present = [variable for variable in columns.attributes if variable.name in source.columns]
     numbers = [variable.name for variable in present if variable.kind == "continuous" or variable.cuts]
     wanted = [*columns.text, *(variable.name for variable in present)]
@@ -80,15 +85,39 @@ def batches(source: Source, columns: Columns) -> Iterator[Batch]:
     if columns.weights is not None:
         wanted.append(columns.weights)
         numbers.append(columns.weights)
-    for table in source.tables(wanted, numbers):
+    for table in source.tables(source.columns if keep else wanted, () if keep else numbers):
         cells: dict[str, Any] = {"text": _texts(table, columns.text)} if columns.text else {}
         for variable in columns.attributes:
             column = table.columns.get(variable.name)
+            if keep and column is not None and variable.name in numbers:
+                column = as_numbers(column, variable.name, table.place)
             cells[variable.name] = encoded(column, variable, len(table), table.place)
         weights = None
         if columns.weights is not None:
-            weights = checked_weights(table.columns[columns.weights], columns.weights, table.place)
-        yield Batch(cells, _labels(table, columns.target), table.place, weights)
+            weights = as_numbers(table.columns[columns.weights], columns.weights, table.place)
+            weights = checked_weights(weights, columns.weights, table.place)
+        yield Batch(cells, _labels(table, columns.target), table.place, weights, table.columns if keep else None)
+
+
+def row_cells(columns: Columns, row: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    """The cells of one text, or of one row given as a mapping of column to value; or cells as they are."""
+    if isinstance(row, str):
+        cells: dict[str, Any] = {"text": [row]}
+        return cells | {v.name: encoded(None, v, 1, lambda i: "the text") for v in columns.attributes}
+    if any(
+        isinstance(value, list | Coded) or (hasattr(value, "dtype") and getattr(value, "ndim", 0))
+        for value in row.values()
+    ):
+        return row
+    texts = [cell_text(row.get(name)) for name in columns.text]
+    cells = {"text": ["\n".join(filter(None, texts))]} if columns.text else {}
+    for variable in columns.attributes:
+        value = row.get(variable.name)
+        column: Any = [cell_text(value)]
+        if variable.kind == "continuous" or variable.cuts:
+            column = as_numbers(column, variable.name, lambda i: "the row")
+        cells[variable.name] = encoded(column, variable, 1, lambda i: "the row")
+    return cells
 
 
 def encoded(column: Any, variable: Variable, rows: int, place: Callable[[int], str]) -> Any:

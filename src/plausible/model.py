@@ -237,7 +237,7 @@ class Model:
         rules = self.rules
         return _native.Scorer(
             self.terms,
-            self.counts.documents,
+            [int(count) for count in self.counts.documents],
             bernoulli=rules.events == "bernoulli",
             m=rules.smoothing.m,
             a=rules.smoothing.a,
@@ -258,7 +258,7 @@ class Model:
             channels.append((True, a, a))
         scorer = _native.Weighted(
             self.terms,
-            self.counts.documents,
+            [int(count) for count in self.counts.documents],
             **style,
             least=(1, LEAST_PAIRS),
             channels=channels,
@@ -320,7 +320,9 @@ class Model:
 
         channels = np.asarray(raw).reshape(len(labels), -1, len(self.counts.documents))
         factors = self.calibration.factors if self.calibration else (1.0,) * channels.shape[1]
-        return self._linked((np.ascontiguousarray(np.tensordot(channels, factors, (1, 0))), tokens, known), weighed=True)
+        return self._linked(
+            (np.ascontiguousarray(np.tensordot(channels, factors, (1, 0))), tokens, known), weighed=True
+        )
 
     def calibrate(self, documents: Documents, labels: Labels, threads: int | None = None) -> None:
         """Fit the calibration on documents that were learned, each scored as if it had not been."""
@@ -523,33 +525,3 @@ def forget(model: Model, documents: Documents, labels: Labels) -> Model:
     other = model.copy()
     other.forget(documents, labels)
     return other
-
-
-def settings(model: Model) -> Mapping[str, str]:
-    """The options of learning, in the words of the command line."""
-    rules, tokens = model.rules, model.tokens
-    shown = {
-        "events": rules.events,
-        "smoothing": str(rules.smoothing),
-        "prior": rules.prior
-        if isinstance(rules.prior, str)
-        else ", ".join(f"{k} {v:g}" for k, v in rules.prior.items()),
-        "drop most frequent": f"{rules.drop_most_frequent:,}",
-        "min count": f"{rules.min_count:,}",
-        "min length": f"{rules.min_length:,}",
-        "stop words": f"{len(rules.stop_words):,}",
-        "n-grams": f"{tokens.ngrams[0]}-{tokens.ngrams[1]}",
-        "characters": f"{tokens.chars[0]}-{tokens.chars[1]}" if tokens.chars else "",
-        "stem": tokens.stem or "",
-        "headers": model.reading.headers or "",
-        "text": ", ".join(model.reading.columns.text),
-        "target": model.reading.columns.target or "",
-    }
-    usual = {
-        "drop most frequent": "0",
-        "min count": "1",
-        "min length": "1",
-        "stop words": "0",
-        "n-grams": "1-1",
-    }
-    return {name: value for name, value in shown.items() if value and usual.get(name) != value}

@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Sums = tuple[Fraction, Fraction, Fraction]
 
 MOST_LOST = 1e-3
-"""Where taking a row away leaves less than this share of a sum of squares, it is worked out anew from the exact sums."""
+"""Where taking a row away leaves less than this share of a sum of squares, it is worked out from the exact sums."""
 
 
 class Moments:
@@ -41,9 +41,7 @@ class Moments:
     def __init__(self) -> None:
         self._sums = _native.Moments()
 
-    def count(
-        self, cells: Any, labels: npt.ArrayLike, threads: int = 1, weights: Floats | None = None
-    ) -> None:
+    def count(self, cells: Any, labels: npt.ArrayLike, threads: int = 1, weights: Floats | None = None) -> None:
         self._sums.count(np.ascontiguousarray(cells, float), np.asarray(labels), weights)
 
     def merge(self, other: Moments, labels: Sequence[int]) -> None:
@@ -108,8 +106,11 @@ class Moments:
     def estimate(self, floor: float, classes: int) -> Normal:
         """The normal distribution of each class, none with a variance below `floor` times that of all rows."""
         sums = [self.sums(label) for label in range(classes)]
-        everything: Sums = (sum(a for a, _, _ in sums) + Fraction(0), sum(b for _, b, _ in sums) + Fraction(0),
-                            sum(c for _, _, c in sums) + Fraction(0))
+        everything: Sums = (
+            sum(a for a, _, _ in sums) + Fraction(0),
+            sum(b for _, b, _ in sums) + Fraction(0),
+            sum(c for _, _, c in sums) + Fraction(0),
+        )
         return Normal(sums, everything, Spread.of(sums), Spread.of([everything]), floor)
 
 
@@ -181,6 +182,14 @@ class Normal:
         mean, rest, variance = self._filled(self.by_class, self.whole)
         return mean, rest, np.maximum(variance, self.floor * self.whole.squares / np.maximum(self.whole.n, 1e-300))
 
+    @property
+    def classes(self) -> int:
+        return len(self.sums)
+
+    def seen(self, cells: Any) -> Floats:
+        """The values of each class."""
+        return self.by_class.n
+
     def described(self, variable: Variable) -> Variable:
         return variable
 
@@ -195,7 +204,7 @@ class Normal:
             )
 
     def add(self, scores: Floats, cells: Any, threads: int = 1) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Add ln p(cell | class) to scores, shape (rows, classes). Where there was a cell, and where it said something."""
+        """Add ln p(cell | class) to scores, shape (rows, classes). Where there was a cell, and where it told."""
         x = np.ascontiguousarray(cells, float)
         present = ~np.isnan(x)
         if not self.whole.squares[0] > 0:
@@ -216,8 +225,10 @@ class Normal:
         mine = self.by_class.less(value, label, w, self.sums)
         says = (whole.n > 0) & (whole.squares > 0)
         rows = np.arange(len(at))
-        each = [np.tile(array, (len(at), 1)) for array in (self.by_class.n, self.by_class.mean, self.by_class.rest,
-                                                          self.by_class.squares)]
+        each = [
+            np.tile(array, (len(at), 1))
+            for array in (self.by_class.n, self.by_class.mean, self.by_class.rest, self.by_class.squares)
+        ]
         for array, left in zip(each, (mine.n, mine.mean, mine.rest, mine.squares), strict=True):
             array[rows, label] = left
         mean, rest, variance = self._filled(

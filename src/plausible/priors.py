@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from plausible.errors import CallError
 
@@ -184,3 +184,15 @@ class Rules:
         if missing:
             raise CallError(f"the prior names no probability for class {missing[0]!r}")
         return [math.log(self.prior[name]) for name in classes]
+
+
+def parsed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of `Rules` whose values may still be words, such as smoothing="m=100"."""
+    out = dict(given)
+    if "smoothing" in out:
+        out["smoothing"] = Smoothing.parse(out["smoothing"])
+    if "by_column" in out:
+        out["by_column"] = {name: Smoothing.parse(rule) for name, rule in out["by_column"].items()}
+    if "stop_words" in out:
+        out["stop_words"] = frozenset(out["stop_words"])
+    return out

@@ -41,10 +41,12 @@ def learn(source: str | None, sql: str | None, output: str, format_: show.Format
     \b
       plausible learn mail/ -o mail.plausible
       plausible learn tickets.csv --target queue --text subject --text body -o tickets.plausible
+      plausible learn adult.csv --target income --ignore fnlwgt --as education_num=categorical -o adult.plausible
       plausible learn --sql "select text, topic from 'x.parquet'" --target topic -o x.plausible
 
     SOURCE is a folder with one sub-folder a class, mail (mbox, Maildir), a table (CSV, TSV, JSON lines, Parquet),
-    any of them gzipped, or - for standard input.
+    any of them gzipped, or - for standard input. Without --text every column of a table takes part: as a category, a
+    number or a text, by the look of it.
     """
     from plausible.files.model import save
     from plausible.learning.classifier import learn_from
@@ -62,7 +64,10 @@ def learn(source: str | None, sql: str | None, output: str, format_: show.Format
         record,
         format_,
         lambda: (
-            f"{output}: {model.documents:,} documents, {len(model.classes):,} classes, {model.vocabulary:,} words\n"
+            f"{output}: {model.documents:,} {model.unit}, {len(model.classes):,} classes"
+            + (f", {model.vocabulary:,} words" if model.has_text else "")
+            + (f", {len(model.variables):,} columns" if model.variables else "")
+            + "\n"
         ),
     )
 
@@ -153,16 +158,12 @@ def estimate(model_file: str, output: str, **given: Any) -> None:
       plausible estimate mail.plausible --smoothing m=100 --drop-most-frequent 100 -o new.plausible
     """
     from plausible.files.model import load, save
-    from plausible.priors import Smoothing
+    from plausible.priors import parsed
 
     changes = rule_changes(given)
-    if "smoothing" in changes:
-        changes["smoothing"] = Smoothing.parse(changes["smoothing"])
-    if "stop_words" in changes:
-        changes["stop_words"] = frozenset(changes["stop_words"])
-    model = load(model_file).estimate(**changes)
+    model = load(model_file).estimate(**parsed(changes))
     save(model, output)
-    click.echo(f"{output}: {model.documents:,} documents, {model.vocabulary:,} words")
+    click.echo(f"{output}: {model.documents:,} {model.unit}, {model.vocabulary:,} words")
 
 
 @click.command(short_help="Merge models that were learned apart.")
@@ -182,7 +183,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
     for name in models[1:]:
         whole.merge(load(name))
     save(whole, output)
-    click.echo(f"{output}: {whole.documents:,} documents, {len(whole.classes):,} classes")
+    click.echo(f"{output}: {whole.documents:,} {whole.unit}, {len(whole.classes):,} classes")
 
 
 @click.command(short_help="Unlearn documents exactly.")
@@ -201,24 +202,24 @@ def forget(
 
     Documents that can't have been learned in that class are refused, and the model stays as it is.
     """
-    from plausible.encode import batches, labelled, text_columns
+    from plausible.columns import learned_columns
+    from plausible.encode import batches, labelled
     from plausible.files.model import load, save
-    from plausible.model import Model
     from plausible.sources import open_source
 
     model = load(model_file)
     if label is not None:
         model.class_index(label)
     source = open_source(sources[0] if len(sources) == 1 else list(sources), headers=model.reading.headers)
-    columns = text_columns(source, model.reading.columns)
+    columns = learned_columns(source, model.reading.columns)
     if label is None and columns.target is None:
         raise CallError("which class were they learned with? say --class NAME")
-    gone = Model(model.tokens, model.rules, model.reading)
+    gone = model.untrained()
     for batch in batches(source, columns):
         if label is None:
             batch = labelled(batch, columns.target, strict=True)
         labels = [label or str(own) for own in batch.labels]
-        gone.update(batch.texts, labels, threads)
+        gone.update(batch.cells, labels, threads, batch.weights)
     model.counts.subtract(gone.counts)
     save(model, output or model_file)
-    click.echo(f"{output or model_file}: {gone.documents:,} forgotten, {model.documents:,} documents left")
+    click.echo(f"{output or model_file}: {gone.documents:,} forgotten, {model.documents:,} {model.unit} left")

@@ -22,13 +22,13 @@ import os
 import struct
 import zipfile
 import zlib
-from dataclasses import asdict
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from plausible.calibration import Calibration
-from plausible.counts import Counts
 from plausible.columns import Columns
+from plausible.counts import Counts
 from plausible.errors import CallError, ModelError, PlausibleError
 from plausible.files.atomic import replacing
 from plausible.model import Model, Reading
@@ -210,7 +210,11 @@ def _reading_from_json(given: dict[str, Any]) -> Reading:
         for variable in given["attributes"]
     )
     names = [*given["text"], *(variable.name for variable in attributes)]
-    if not names or len(set(names)) < len(names) or not all(v.kind in ("categorical", "continuous") for v in attributes):
+    if (
+        not names
+        or len(set(names)) < len(names)
+        or not all(v.kind in ("categorical", "continuous") for v in attributes)
+    ):
         raise ValueError("its columns are of no known kind, or there are none, or one is there twice")
     return Reading(Columns(tuple(given["text"]), given["target"], attributes, given["weights"]), given["headers"])
 

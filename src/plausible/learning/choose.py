@@ -23,7 +23,9 @@ class Candidate:
     brier: float
 
 
-def choose(model: Model, cells: Mapping[str, Any], labels: Sequence[str], threads: int | None = None) -> list[Candidate]:
+def choose(
+    model: Model, cells: Mapping[str, Any], labels: Sequence[str], threads: int | None = None
+) -> list[Candidate]:
     """Give `model` the rules and the calibration that do best on documents it has learned, each left out in turn.
 
     Words that are damped and weighted are tried first, then plain log-odds; of the better one more and less smoothing;
@@ -93,6 +95,6 @@ def without_pairs(model: Model) -> Model:
     from plausible.counts import Counts
 
     tokens: Any = replace(model.tokens, ngrams=(1, 1))
-    terms = model.terms.words_only()
-    counts = Counts({**model.counts.families, "text": terms}, dict(model.counts.index), list(model.counts.documents))
+    families: Any = {**model.counts.families, "text": model.terms.words_only()}
+    counts = Counts(families, dict(model.counts.index), list(model.counts.documents))
     return Model(tokens, model.rules, model.reading, counts, model.calibration)

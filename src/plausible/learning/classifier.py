@@ -14,7 +14,7 @@ from plausible.encode import Batch, batches, labelled
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.learning.sample import Sample
 from plausible.model import Model, Reading
-from plausible.priors import Rules, Smoothing
+from plausible.priors import Rules, Smoothing, parsed
 from plausible.sources import Source, open_source
 from plausible.text import Tokens
 
@@ -124,12 +124,6 @@ def options_from(
     unfit = next((name for name in given if name not in Rules.__dataclass_fields__), None)
     if unfit is not None:
         raise CallError(unknown("option", unfit, [*Rules.__dataclass_fields__, *Options.__dataclass_fields__]))
-    if "smoothing" in given:
-        given["smoothing"] = Smoothing.parse(given["smoothing"])
-    if "stop_words" in given:
-        given["stop_words"] = frozenset(given["stop_words"])
-    if "by_column" in given:
-        given["by_column"] = {name: Smoothing.parse(rule) for name, rule in given["by_column"].items()}
     if ngrams is None:
         ngrams = (1, 2) if auto and chars is None else (1, 1)
     return Options(
@@ -139,7 +133,7 @@ def options_from(
         headers=headers,
         strict=strict,
         tokens=Tokens((ngrams[0], ngrams[1]), (chars[0], chars[1]) if chars else None, stem),
-        rules=Rules(**given),
+        rules=Rules(**parsed(given)),
         raw=raw,
         auto=auto,
         threads=threads,

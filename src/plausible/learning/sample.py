@@ -43,9 +43,7 @@ class Sample:
         self._names = tuple(cells)
         for row, label in zip(_rows(cells), labels, strict=True):
             text = row[0] if len(row) == 1 else "\x1f".join(map(str, row))
-            digest = blake2b(
-                str(text).encode("utf-8", "surrogatepass"), digest_size=7, key=label.encode("utf-8")[:64]
-            )
+            digest = blake2b(str(text).encode("utf-8", "surrogatepass"), digest_size=7, key=label.encode("utf-8")[:64])
             entry = (-int.from_bytes(digest.digest(), "big"), row, label)
             if len(kept) < size:
                 heapq.heappush(kept, entry)
