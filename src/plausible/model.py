@@ -164,6 +164,10 @@ class Model:
         kept = self.calibration if (rules.events, rules.pairs) == (self.rules.events, self.rules.pairs) else None
         return Model(self.tokens, rules, self.reading, self.counts, kept)
 
+    def uncalibrated(self) -> Model:
+        """The same model with its probabilities as they come."""
+        return Model(self.tokens, self.rules, self.reading, self.counts)
+
     @property
     def scorer(self) -> _native.Scorer | _native.Weighted:
         """The weights under the rules, estimated when the counts have changed."""
@@ -273,10 +277,10 @@ class Model:
 
     def _linked(self, scored: tuple[Any, Any, Any], *, tail: bool = True) -> Scores:
         raw, tokens, known = scored
-        link: dict[str, Any] = {}
+        link: dict[str, Any] = {"known": None if self.rules.events == "bernoulli" else known}
         if self.calibration is not None:
             given = self.calibration
-            link = {
+            link |= {
                 "factor": 1.0 if self.rules.log_odds else given.factors[0],
                 "power": given.power,
                 "mean_log_length": given.mean_log_length,
