@@ -177,10 +177,15 @@ def _evaluation_table(record: dict[str, Any]) -> str:
         out.append("most confused\n" + show.table(confused, ["class", "answered", "documents"]))
 
     bins = [
-        {"stated": f"{one['low']:.2f}–{one['high']:.2f}", "documents": one["documents"], "confidence": one["confidence"],
-         "accuracy": one["accuracy"], "": show.scale(one["accuracy"], one["confidence"])}
+        {
+            "stated": f"{one['low']:.2f}–{one['high']:.2f}",
+            "documents": one["documents"],
+            "confidence": one["confidence"],
+            "accuracy": one["accuracy"],
+            "": show.scale(one["accuracy"], one["confidence"]),
+        }
         for one in record["reliability"]
-    ]  # fmt: skip
+    ]
     out.append(
         "are the probabilities right? (█ accuracy, │ what was stated)\n"
         + show.table(bins, ["stated", "documents", "confidence", "accuracy", ""])
