@@ -77,6 +77,8 @@ class Evaluation:
         With a class to rank for: the share of it among the top tenth (`precision`) and among all (`base`).
     against : dict of str to dict of str to float
         Accuracy and macro F1 of the baselines.
+    choice : str
+        What `--model auto` chose, and why.
     """
 
     accuracy: float
@@ -95,6 +97,7 @@ class Evaluation:
     coverage: list[Coverage]
     top_tenth: dict[str, float]
     against: dict[str, dict[str, float]]
+    choice: str
 
 
 @dataclass
@@ -199,6 +202,7 @@ class Tally:
             coverage=coverage(np.concatenate(self._after.confidence), right),
             top_tenth=self._top_tenth(),
             against=against or {},
+            choice=model.choice,
         )
 
     def _top_tenth(self) -> dict[str, float]:

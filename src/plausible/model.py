@@ -106,6 +106,8 @@ class Model:
         self.reading = reading or Reading()
         self.counts = counts or Counts({"text": self.tokens.terms()})
         self.calibration = calibration
+        self.choice = ""
+        """What `--model auto` chose, and why."""
         self._estimated: tuple[int, Calibration | None, _native.Scorer | _native.Weighted] | None = None
 
     @property

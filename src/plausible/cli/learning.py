@@ -52,6 +52,8 @@ def learn(source: str | None, sql: str | None, output: str, format_: show.Format
     options = learning_options(given)
     model = learn_from(opened(source, sql, options), options, progress_bar("learning"))
     save(model, output)
+    if model.choice:
+        click.echo(f"Note: {model.choice}", err=True)
     record = {
         "model": output,
         "documents": model.documents,
@@ -195,6 +197,8 @@ def _evaluation_table(record: dict[str, Any]) -> str:
         for one in record["coverage"]
     ]
     out.append(show.table(sure, ["if unsure below", "answered", "accuracy"]))
+    if record["choice"]:
+        out.append(record["choice"] + "\n")
     if record["against"]:
         beside = [{"method": "plausible", "accuracy": record["accuracy"], "macro_f1": record["macro_f1"]}]
         beside += [{"method": name, **values} for name, values in record["against"].items()]

@@ -65,6 +65,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
             "stop_words": sorted(model.rules.stop_words),
         },
         "calibration": _calibration_to_json(model.calibration),
+        "choice": model.choice,
     }
     with (
         replacing(path) as file,
@@ -159,6 +160,7 @@ def _model(members: dict[str, bytes], name: str) -> Model:
         Reading(Columns(tuple(reading["text"]), reading["target"]), reading["headers"]),
         calibration=_calibration_from_json(head["calibration"]),
     )
+    model.choice = str(head["choice"])
     model.terms.load(
         members["text.terms"],
         **{array: _array(members[f"text.{array}.npy"]) for array in ARRAYS},

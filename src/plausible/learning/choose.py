@@ -95,4 +95,6 @@ def without_pairs(model: Model) -> Model:
     tokens: Any = replace(model.tokens, ngrams=(1, 1))
     terms = model.terms.words_only()
     counts = Counts({"text": terms}, dict(model.counts.index), list(model.counts.documents))
-    return Model(tokens, model.rules, model.reading, counts, model.calibration)
+    words = Model(tokens, model.rules, model.reading, counts, model.calibration)
+    words.choice = model.choice
+    return words
