@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
+from plausible.decisions import MOST_PROBABLE, Decision
 from plausible.encode import row_cells
 from plausible.errors import CallError, unknown
 from plausible.model import Documents, Model, Scores
@@ -24,9 +25,11 @@ class Answer:
 
     Attributes
     ----------
-    label : str
-        The most probable class, or the one with the least expected cost; of equal ones the first by name.
+    label : str or None
+        The class with the least expected cost: the most probable one, if all mistakes cost the same; of equally good
+        ones the first by name. None where the answer is to be unsure.
     probability : float
+        Of the label, or of the most probable class.
     probabilities : dict of str to float
         Of every class, by name.
     tokens, known : int
@@ -35,7 +38,7 @@ class Answer:
         What the reader should know, such as that the document is empty.
     """
 
-    label: str
+    label: str | None
     probability: float
     probabilities: dict[str, float]
     tokens: int
@@ -51,18 +54,18 @@ class Answers(Sequence[Answer]):
     classes : list of str
     """
 
-    def __init__(self, scores: Scores, *, rows: bool = False) -> None:
+    def __init__(self, scores: Scores, decision: Decision = MOST_PROBABLE, *, rows: bool = False) -> None:
         self._scores = scores
         self._empty, self._unknown = (NO_VALUE, UNKNOWN_VALUES) if rows else (EMPTY, UNKNOWN)
         self.classes = scores.classes
-        self._best = memoryview(scores.best)
+        self._chosen = decision.choose(scores)
         self._undefined = frozenset(scores.undefined)
 
     @property
-    def labels(self) -> list[str]:
-        """The most probable class of each document."""
+    def labels(self) -> list[str | None]:
+        """The class of each document; None where the answer is to be unsure."""
         classes = self.classes
-        return [classes[i] for i in self._best.tolist()]
+        return [None if i < 0 else classes[i] for i in self._chosen]
 
     @property
     def log_probabilities(self) -> Any:
@@ -79,7 +82,7 @@ class Answers(Sequence[Answer]):
         return np.exp(self.log_probabilities)
 
     def __len__(self) -> int:
-        return len(self._best)
+        return len(self._chosen)
 
     @overload
     def __getitem__(self, i: int) -> Answer: ...
@@ -99,18 +102,30 @@ class Answers(Sequence[Answer]):
         row = memoryview(self._scores.log_posterior)
         columns = range(len(self.classes))
         probabilities = {name: math.exp(row[i, k]) for name, k in zip(self.classes, columns, strict=True)}
-        label = self.classes[self._best[i]]
+        chosen = self._chosen[i]
+        label = None if chosen < 0 else self.classes[chosen]
         tokens, known = memoryview(self._scores.tokens)[i], memoryview(self._scores.known)[i]
         note = UNDEFINED if i in self._undefined else ""
         if not known:
             note = self._unknown if tokens else self._empty
+        if label is None:
+            likely = max(probabilities, key=probabilities.__getitem__)
+            note = f"unsure: perhaps {likely}" + (f"; {note}" if note else "")
+            return Answer(None, probabilities[likely], probabilities, tokens, known, note)
         return Answer(label, probabilities[label], probabilities, tokens, known, note)
 
 
-def classify(model: Model, documents: Documents, threads: int | None = None) -> Answers:
-    """The most probable class of each document or row, with the probability of every class.
+def classify(
+    model: Model, documents: Documents, threads: int | None = None, *, decision: Decision = MOST_PROBABLE
+) -> Answers:
+    """The class of each document or row, with the probability of every class.
 
     See `frames.classify_frame` for data frames.
+
+    Parameters
+    ----------
+    decision : Decision
+        What mistakes cost, and below which probability to be unsure.
 
     Examples
     --------
@@ -121,7 +136,7 @@ def classify(model: Model, documents: Documents, threads: int | None = None) -> 
     >>> classify(model, [""])[0].note
     'no text: answered by the prior'
     """
-    return Answers(model.scores(documents, threads), rows=bool(model.variables))
+    return Answers(model.scores(documents, threads), decision, rows=bool(model.variables))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from plausible import _native
 from plausible.calibration import Calibration
 from plausible.columns import Columns
 from plausible.counts import Coded, Counts
-from plausible.decide import least_cost
 from plausible.errors import CallError, DataError, ModelError, unknown
 from plausible.priors import Rules
 from plausible.schema import Schema, Variable
@@ -60,7 +59,7 @@ class Scores:
     log_posterior : array, shape (documents, classes)
         ln P(class given document), in nats. It speaks the buffer protocol: `numpy.asarray` reads it without a copy.
     best : array, shape (documents,)
-        The position of the answer: the most probable class, or the one with the least expected cost.
+        The position of the most probable class.
     tokens, known : array, shape (documents,)
         Terms and cells of each document, and those of them that say something.
     undefined : list of int
@@ -123,6 +122,8 @@ class Model:
         self.reading = reading or Reading()
         self.counts = counts or Counts(_families(self.tokens, self.reading.columns))
         self.calibration = calibration
+        self.choice = ""
+        """What `--model auto` chose, and why."""
         self._estimated: tuple[int, Calibration | None, _native.Scorer | _native.Weighted] | None = None
         self._cpds: tuple[int, Mapping[str, CPD]] | None = None
 
@@ -220,6 +221,10 @@ class Model:
         rules = replace(self.rules, **changes)
         kept = self.calibration if (rules.events, rules.pairs) == (self.rules.events, self.rules.pairs) else None
         return Model(self.tokens, rules, self.reading, self.counts, kept)
+
+    def uncalibrated(self) -> Model:
+        """The same model with its probabilities as they come."""
+        return Model(self.tokens, self.rules, self.reading, self.counts)
 
     @property
     def scorer(self) -> _native.Scorer | _native.Weighted:
@@ -420,10 +425,11 @@ class Model:
     def _linked(self, scored: tuple[Any, Any, Any], *, tail: bool = True, weighed: bool = False) -> Scores:
         """Probabilities from scores, which have the factors of the calibration already if they are `weighed`."""
         raw, tokens, known = scored
-        link: dict[str, Any] = {}
+        by_prior = self.calibration is not None or (self.has_text and self.rules.events != "bernoulli")
+        link: dict[str, Any] = {"known": known if by_prior else None}
         if self.calibration is not None:
             given = self.calibration
-            link = {
+            link |= {
                 "factor": 1.0 if weighed or self.variables or self.log_odds_of_words else given.factors[0],
                 "power": given.power,
                 "mean_log_length": given.mean_log_length,
@@ -433,8 +439,6 @@ class Model:
             }
         linked = _native.log_posteriors(raw, self.class_indices, self.log_prior(), tokens, **link)
         log_posterior, best, undefined = linked
-        if self.rules.costs:
-            best = least_cost(log_posterior, self.classes, self.rules.costs)
         return Scores(self.classes, log_posterior, best, tokens, known, undefined)
 
     def log_odds(self, documents: Documents, threads: int | None = None) -> Any:

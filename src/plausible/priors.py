@@ -127,8 +127,6 @@ class Rules:
         Of categorical columns that have a smoothing of their own.
     floor : float
         No class has a variance of a continuous column below this share of the column's.
-    costs : mapping of (true class, answer) to float
-        What mistakes cost where it is not 1; the answer is the class with the least expected cost.
     """
 
     events: Events = "multinomial"
@@ -141,7 +139,6 @@ class Rules:
     stop_words: frozenset[str] = frozenset()
     by_column: Mapping[str, Smoothing] = field(default_factory=dict)
     floor: float = 1e-9
-    costs: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 < self.floor <= 1:

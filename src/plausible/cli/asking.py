@@ -15,6 +15,7 @@ from plausible.errors import CallError
 
 if TYPE_CHECKING:
     from plausible.answers import Ranked
+    from plausible.decisions import Decision
     from plausible.encode import Batch
     from plausible.model import Model
 
@@ -53,6 +54,10 @@ encoding_option = click.option("--encoding", metavar="NAME", help="Of the files;
 @click.argument("model_file", metavar="MODEL")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--probabilities", is_flag=True, help="Print the probability of every class.")
+@click.option(
+    "--unsure-below", type=float, default=0.0, metavar="P", help="Give no class if its probability is below P."
+)
+@click.option("--cost", "costs", multiple=True, metavar="TRUE:ANSWER=X", help="What a mistake costs; others cost 1.")
 @where_option
 @encoding_option
 @threads_option
@@ -62,6 +67,8 @@ def classify(
     model_file: str,
     sources: tuple[str, ...],
     probabilities: bool,
+    unsure_below: float,
+    costs: tuple[str, ...],
     where: str | None,
     encoding: str | None,
     threads: int | None,
@@ -75,23 +82,28 @@ def classify(
       plausible classify tickets.plausible tickets.csv --format csv
       cat letter.txt | plausible classify mail.plausible -
     """
+    from plausible.decisions import Decision, cost
     from plausible.files.model import load
 
     model = load(model_file)
-    records = _answers(model, _read(model, sources, where, encoding, strict=strict), probabilities, threads)
+    decision = Decision(dict(map(cost, costs)), unsure_below)
+    read = _read(model, sources, where, encoding, strict=strict)
+    records = _answers(model, read, decision, probabilities, threads)
     first = next(records, None)
     columns = list(first) if first else ["name", "label", "probability", "note"]
     show.rows([] if first is None else chain([first], records), format_, columns)
 
 
-def _answers(model: Model, read: Iterator[Batch], probabilities: bool, threads: int | None) -> Iterator[dict[str, Any]]:
+def _answers(
+    model: Model, read: Iterator[Batch], decision: Decision, probabilities: bool, threads: int | None
+) -> Iterator[dict[str, Any]]:
     """The answer for each document; for the rows of a table, after the table's own columns."""
     from plausible.answers import classify as answers_of
 
     for batch in read:
         own = batch.own
         as_name = {name: f"predicted_{name}" if own and name in own else name for name in ("label", "probability")}
-        for i, answer in enumerate(answers_of(model, batch.cells, threads)):
+        for i, answer in enumerate(answers_of(model, batch.cells, threads, decision=decision)):
             record: dict[str, Any] = {"name": batch.place(i)} if own is None else {k: v[i] for k, v in own.items()}
             record |= {as_name["label"]: answer.label, as_name["probability"]: answer.probability}
             if probabilities:
@@ -104,6 +116,7 @@ def _answers(model: Model, read: Iterator[Batch], probabilities: bool, threads: 
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--for", "label", required=True, metavar="CLASS", help="The class to rank for.")
 @click.option("--top", metavar="N|X%", help="Only the first N, or X percent.")
+@click.option("--unique", is_flag=True, help="Leave out documents that nearly repeat a better one.")
 @where_option
 @encoding_option
 @threads_option
@@ -113,6 +126,7 @@ def rank(
     sources: tuple[str, ...],
     label: str,
     top: str | None,
+    unique: bool,
     where: str | None,
     encoding: str | None,
     threads: int | None,
@@ -123,7 +137,8 @@ def rank(
     \b
       plausible rank mail.plausible inbox.mbox --for like --top 10%
 
-    The score is the log-odds of the class, in nats for each known word. Documents without one come last.
+    The score is the log-odds of the class in nats, for a length like that of the documents learned. Documents without
+    a known word come last.
     """
     from plausible.answers import how_many
     from plausible.answers import rank as ranked
@@ -134,13 +149,24 @@ def rank(
     entries: list[tuple[bool, float, int, Ranked, str, str]] = []
     for batch in _read(model, sources, where, encoding):
         for one in ranked(model, batch.cells, label, threads=threads):
-            start = batch.texts[one.index] or ", ".join(str(v[one.index]) for v in (batch.own or {}).values())
-            text = " ".join(start[:200].split())
+            own = (str(column[one.index]) for column in (batch.own or {}).values())
+            text = batch.texts[one.index] or ", ".join(own)
             entries.append((one.score is None, -(one.score or 0.0), len(entries), one, batch.place(one.index), text))
     entries.sort(key=lambda entry: entry[:3])
+    if unique:
+        from plausible.duplicates import first_of_each
+
+        firsts = first_of_each([entry[-1] for entry in entries])
+        entries = [entry for i, entry in enumerate(entries) if firsts[i] == i]
     show.rows(
         (
-            {"rank": i, "name": name, "score": one.score, "probability": one.probability, "start": text[:80]}
+            {
+                "rank": i,
+                "name": name,
+                "score": one.score,
+                "probability": one.probability,
+                "start": " ".join(text[:200].split())[:80],
+            }
             for i, (_, _, _, one, name, text) in enumerate(entries[: how_many(wanted, len(entries))], 1)
         ),
         format_,
@@ -292,8 +318,8 @@ def info(model_file: str, format_: show.Format | None) -> None:
     """What a model is: its classes, its vocabulary, its rules."""
     import os
 
-    from plausible.files.model import load
     from plausible.about import described, settings
+    from plausible.files.model import load
 
     model = load(model_file)
     classes = {name: model.counts.of(name) for name in model.classes}

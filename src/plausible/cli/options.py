@@ -86,12 +86,6 @@ rule_options = add(
     ),
     click.option("--smoothing-of", multiple=True, metavar="NAME=RULE", help="The smoothing of a categorical column."),
     click.option("--floor", type=float, metavar="X", help="Least variance, as a share of the column's. [1e-9]"),
-    click.option(
-        "--cost",
-        multiple=True,
-        metavar="TRUE:ANSWER=X",
-        help="What a mistake costs, if not 1; the answer is the class with the least expected cost.",
-    ),
     click.option("--prior", type=click.Choice(["fractions", "uniform"]), help="Of the classes. [fractions]"),
     click.option("--drop-most-frequent", type=int, metavar="N", help="Leave out the N most frequent words."),
     click.option("--min-count", type=int, metavar="K", help="Leave out words seen less than K times."),
@@ -127,11 +121,6 @@ def rule_changes(given: dict[str, Any]) -> dict[str, Any]:
     by_column = pairs(given.pop("smoothing_of"), "--smoothing-of NAME=RULE")
     if by_column:
         changes["by_column"] = by_column
-    costs = given.pop("cost")
-    if costs:
-        from plausible.decide import parse_costs
-
-        changes["costs"] = parse_costs(costs)
     stop_words = given.pop("stop_words")
     if stop_words:
         from plausible.sources import open_source

@@ -57,6 +57,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         "reading": _reading_to_json(model.reading),
         "rules": _rules_to_json(model.rules),
         "calibration": _calibration_to_json(model.calibration),
+        "choice": model.choice,
     }
     with (
         replacing(path) as file,
@@ -151,6 +152,7 @@ def _model(members: dict[str, bytes], name: str) -> Model:
         _reading_from_json(head["reading"]),
         calibration=_calibration_from_json(head["calibration"]),
     )
+    model.choice = str(head["choice"])
     wanted = {f"{start}.{member}" for start, _, members_ in _families(model.reading.columns) for member in members_}
     odd = next((member for member in members if member not in wanted and member != "model.json"), None)
     if odd is not None:
@@ -178,7 +180,6 @@ def _rules_to_json(rules: Rules) -> dict[str, Any]:
         "stop_words": sorted(rules.stop_words),
         "by_column": {name: asdict(smoothing) for name, smoothing in sorted(rules.by_column.items())},
         "floor": rules.floor,
-        "costs": [[truth, answer, cost] for (truth, answer), cost in sorted(rules.costs.items())],
     }
 
 
@@ -189,7 +190,6 @@ def _rules_from_json(given: dict[str, Any]) -> Rules:
             "smoothing": Smoothing(**given["smoothing"]),
             "stop_words": frozenset(given["stop_words"]),
             "by_column": {name: Smoothing(**smoothing) for name, smoothing in given["by_column"].items()},
-            "costs": {(truth, answer): float(cost) for truth, answer, cost in given["costs"]},
         }
     )
 

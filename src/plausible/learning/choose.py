@@ -97,4 +97,6 @@ def without_pairs(model: Model) -> Model:
     tokens: Any = replace(model.tokens, ngrams=(1, 1))
     families: Any = {**model.counts.families, "text": model.terms.words_only()}
     counts = Counts(families, dict(model.counts.index), list(model.counts.documents))
-    return Model(tokens, model.rules, model.reading, counts, model.calibration)
+    words = Model(tokens, model.rules, model.reading, counts, model.calibration)
+    words.choice = model.choice
+    return words

@@ -226,7 +226,7 @@ class Learner:
         if self._options.auto:
             from plausible.learning.choose import choose, said, without_pairs
 
-            warn(said(choose(self.model, cells, labels, self._options.threads)))
+            self.model.choice = said(choose(self.model, cells, labels, self._options.threads))
             if self.model.tokens.ngrams[1] > 1 and not self.model.rules.pairs:
                 self.model = without_pairs(self.model)
             if self._options.raw:

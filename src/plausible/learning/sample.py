@@ -11,7 +11,7 @@ from plausible.counts import Coded
 
 Row = tuple[str | float | None, ...]
 
-SIZE = 3000
+SIZE = 4000
 LARGEST = 64 << 20
 """Characters that the sample holds at the most."""
 
