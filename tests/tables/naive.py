@@ -14,21 +14,21 @@ def log_scores(rows, labels, kinds, query, *, weights=None, m=None, share=False,
     weights = [1.0] * len(rows) if weights is None else weights
     classes = sorted(set(labels))
     total = math.fsum(weights)
-    size = {c: math.fsum(w for w, label in zip(weights, labels) if label == c) for c in classes}
+    size = {c: math.fsum(w for w, label in zip(weights, labels, strict=True) if label == c) for c in classes}
     scores = {c: math.log(size[c] / total) for c in classes}
     for name, numeric in kinds.items():
         value = query.get(name)
-        seen = [(row[name], label, w) for row, label, w in zip(rows, labels, weights) if row[name] is not None]
+        seen = [
+            (row[name], label, w) for row, label, w in zip(rows, labels, weights, strict=True) if row[name] is not None
+        ]
         if value is None or not seen:
             continue
         for c in classes:
             own = [(x, w) for x, label, w in seen if label == c]
             everything = [(x, w) for x, _, w in seen]
-            if numeric:
-                term = _normal(own, everything, value, floor)
-            else:
-                term = _category(own, everything, value, m, share)
-            scores[c] += term
+            scores[c] += (
+                _normal(own, everything, value, floor) if numeric else _category(own, everything, value, m, share)
+            )
     return scores
 
 

@@ -36,9 +36,7 @@ quick = settings(deadline=None, max_examples=60)
 def learned(pairs, model=None, weights=None):
     model = model or model_of(KINDS)
     if pairs:
-        model.update(
-            cells_of([row for row, _ in pairs], KINDS), [label for _, label in pairs], weights=weights
-        )
+        model.update(cells_of([row for row, _ in pairs], KINDS), [label for _, label in pairs], weights=weights)
     return model
 
 
@@ -72,7 +70,8 @@ def test_weighted_sums_are_exact(pairs):
     moments.count(values, np.zeros(len(pairs), np.int32), 1, weights)
     w = [Fraction(weight) for weight in weights.tolist()]
     x = [Fraction(value) for value in values.tolist()]
-    assert moments.sums(0) == (sum(w), sum(a * b for a, b in zip(w, x)), sum(a * b * b for a, b in zip(w, x)))
+    products = [a * b for a, b in zip(w, x, strict=True)]
+    assert moments.sums(0) == (sum(w), sum(products), sum(a * b for a, b in zip(products, x, strict=True)))
 
 
 @quick
@@ -146,7 +145,9 @@ def test_left_out_equals_learning_anew(pairs, m, share, weighted):
             assert bool(scores.undefined) == (i in left_out.undefined)
             continue
         for k, name in enumerate(left_out.classes):
-            expected = np.asarray(scores.log_posterior)[0, scores.classes.index(name)] if name in scores.classes else -math.inf
+            expected = (
+                np.asarray(scores.log_posterior)[0, scores.classes.index(name)] if name in scores.classes else -math.inf
+            )
             assert found[i, k] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 

@@ -16,6 +16,7 @@ Nothing in the file can run code. The same counts and rules give the same bytes,
 from __future__ import annotations
 
 import ast
+import io
 import json
 import math
 import os
@@ -24,7 +25,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import IO, Any
 
 from plausible.calibration import Calibration
 from plausible.columns import Columns
@@ -47,6 +48,12 @@ _MAGIC = b"\x93NUMPY\x01\x00"
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model; the file is replaced whole or not at all."""
+    with replacing(path) as file:
+        file.write(to_bytes(model))
+
+
+def to_bytes(model: Model) -> bytes:
+    """The bytes of a model file."""
     order = model.counts.order()
     kept = [i for i in sorted(range(len(order)), key=order.__getitem__) if model.counts.documents[i]]
     head = {
@@ -59,16 +66,15 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         "calibration": _calibration_to_json(model.calibration),
         "choice": model.choice,
     }
-    with (
-        replacing(path) as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
-    ):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         _add(archive, "model.json", json.dumps(head, ensure_ascii=False, indent=1).encode())
         for start, name, members in _families(model.reading.columns):
             exported = model.counts.families[name].export(order)
             for member in members:
                 value = exported[member.split(".")[0]]
                 _add(archive, f"{start}.{member}", value if isinstance(value, bytes) else _npy(*value))
+    return held.getvalue()
 
 
 def _families(columns: Columns) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -92,13 +98,22 @@ def load(path: str | os.PathLike[str]) -> Model:
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            with zipfile.ZipFile(file) as archive:
-                return _model(_members(archive, size, name), name)
+            return _read(file, os.fstat(file.fileno()).st_size, name)
     except FileNotFoundError:
         raise CallError(f"there is no model {name!r}; `plausible learn … -o {name}` makes one") from None
     except OSError as error:
         raise CallError(f"{name} can't be read: {error.strerror or error}") from None
+
+
+def from_bytes(data: bytes) -> Model:
+    """The model that `to_bytes` gave."""
+    return _read(io.BytesIO(data), len(data), "the model")
+
+
+def _read(file: IO[bytes], size: int, name: str) -> Model:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return _model(_members(archive, size, name), name)
     except PlausibleError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):

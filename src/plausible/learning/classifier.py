@@ -200,18 +200,18 @@ def learn(source: Any, labels: Sequence[str] | None = None, **options: Any) -> M
 class Learner:
     """Counts rows as they come, keeps a sample of those with text, and in the end calibrates the model on it."""
 
-    def __init__(self, model: Model, options: Options) -> None:
-        self.model, self._options, self._sample = model, options, Sample()
+    def __init__(self, model: Model, options: Options, sample: Sample | None = None) -> None:
+        self.model, self._options, self.sample = model, options, sample or Sample()
 
     def add(self, batch: Batch) -> None:
         self.model.update(batch.cells, batch.labels, self._options.threads, batch.weights)
         if self.model.has_text and (self._options.auto or not self._options.raw):
-            self._sample.add(batch.cells, batch.labels)
+            self.sample.add(batch.cells, batch.labels)
 
     def merge(self, other: Learner) -> None:
         """Add what another learner has counted, and its sample."""
         self.model.merge(other.model)
-        self._sample.add(*other._sample.documents())
+        self.sample.add(*other.sample.documents())
 
     def finish(self) -> Model:
         """The model, its rules chosen if they are to be, its probabilities calibrated unless they are to be raw."""
@@ -222,7 +222,7 @@ class Learner:
             return self.model
         if not self.model.has_text:
             return self.model
-        cells, labels = self._sample.documents()
+        cells, labels = self.sample.documents()
         if self._options.auto:
             from plausible.learning.choose import choose, said, without_pairs
 

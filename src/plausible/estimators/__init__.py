@@ -1,0 +1,6 @@
+"""scikit-learn's interface: `pip install 'plausible[sklearn]'`."""
+
+from plausible.estimators.rows import NaiveBayesClassifier
+from plausible.estimators.texts import TextClassifier
+
+__all__ = ["NaiveBayesClassifier", "TextClassifier"]
