@@ -60,6 +60,7 @@ class Categories:
     def codes(self, values: Any, *, grow: bool = False) -> Codes:
         """Of each value its state; -1 where it is missing, -2 where it is unknown."""
         if not isinstance(values, Coded):
+            values = values.tolist() if isinstance(values, np.ndarray) else values
             return np.asarray(_native.codes(values, self.index, cell_text, grow))
         own = np.asarray(_native.codes(values.states, self.index, cell_text, grow))
         return np.append(own, np.int32(-1))[values.codes]

@@ -76,7 +76,7 @@ def _states(column: Any) -> Any:
     if textual and column.implementation.is_pyarrow():
         encoded = native.combine_chunks().dictionary_encode()
         return Coded(
-            encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32),
+            encoded.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False),
             [cell_text(state) or "" for state in encoded.dictionary.to_pylist()],
         )
     if column.dtype.is_numeric() or column.dtype == narwhals.Boolean:
