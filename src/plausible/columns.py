@@ -193,15 +193,15 @@ def look(cells: Sequence[str]) -> tuple[Kind | Literal["ignored"], str]:
     longish = sum(len(value.split()) >= 4 or len(value) >= 50 for value in values) >= len(values) / 2
     if longish and 2 * len(values) > n:
         return "text", ""
-    if n >= 5 and (len(values) == n or (n >= 100 and len(values) > 0.9 * n)):
-        almost = "" if len(values) == n else "almost "
-        return "ignored", (
-            f"is different in {almost}every row: left out as an identifier; --as NAME=categorical takes it in"
-        )
     if numbers and 2 * len(numbers) > len(values) > FEW:
         odd = min(value for value in values if _number(value) is None)
         return "categorical", (
             f"holds numbers, but also {odd!r}: taken as categories; mend or empty those cells to have it as numbers"
+        )
+    if n >= 5 and (len(values) == n or (n >= 100 and len(values) > 0.9 * n)):
+        almost = "" if len(values) == n else "almost "
+        return "ignored", (
+            f"is different in {almost}every row: left out as an identifier; --as NAME=categorical takes it in"
         )
     return "categorical", ""
 

@@ -101,14 +101,14 @@ def _answers(
     from plausible.answers import classify as answers_of
 
     for batch in read:
-        own = batch.own
-        as_name = {name: f"predicted_{name}" if own and name in own else name for name in ("label", "probability")}
+        own = batch.own or {}
         for i, answer in enumerate(answers_of(model, batch.cells, threads, decision=decision)):
-            record: dict[str, Any] = {"name": batch.place(i)} if own is None else {k: v[i] for k, v in own.items()}
-            record |= {as_name["label"]: answer.label, as_name["probability"]: answer.probability}
+            record: dict[str, Any] = {name: column[i] for name, column in own.items()} or {"name": batch.place(i)}
+            given: dict[str, Any] = {"label": answer.label, "probability": answer.probability}
             if probabilities:
-                record["probabilities"] = answer.probabilities
-            yield {**record, "note": answer.note}
+                given["probabilities"] = answer.probabilities
+            given["note"] = answer.note
+            yield record | {f"predicted_{name}" if name in own else name: value for name, value in given.items()}
 
 
 @click.command(short_help="Documents by how much speaks for a class.")

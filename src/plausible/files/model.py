@@ -122,6 +122,7 @@ def _read(file: IO[bytes], size: int, name: str) -> Model:
         ) from None
     except (
         KeyError,
+        SyntaxError,
         TypeError,
         ValueError,
         AttributeError,
