@@ -220,6 +220,8 @@ def estimate(model_file: str, output: str, **given: Any) -> None:
     from plausible.priors import Smoothing
 
     changes = rule_changes(given)
+    if changes.get("smoothing") == "auto":
+        raise CallError("the smoothing can't be chosen without documents; learn with --smoothing auto")
     if "smoothing" in changes:
         changes["smoothing"] = Smoothing.parse(changes["smoothing"])
     if "stop_words" in changes:
