@@ -64,13 +64,12 @@ nb::tuple log_posteriors(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb
             to[k] = from[order[k]];
             if (to[k] > to[best[i]]) best[i] = k;
         }
-        const double most = to[best[i]];
-        if (!(most > -std::numeric_limits<double>::infinity())) {
+        if (!(to[best[i]] > -std::numeric_limits<double>::infinity())) {
             undefined.push_back(i);
             std::copy(fallback.begin(), fallback.end(), to);
             best[i] = static_cast<std::size_t>(std::max_element(to, to + classes) - to);
-            continue;
         }
+        const double most = to[best[i]];
         double sum = 0;
         for (std::size_t k = 0; k < classes; ++k) sum += std::exp(to[k] - most);
         const double over = most + std::log(sum);

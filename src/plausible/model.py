@@ -206,7 +206,23 @@ class Model:
             self.tokens.prepare(documents), own=own, threads=threads or default_threads()
         )
         log_posterior, best, undefined = _native.log_posteriors(raw, self.class_indices, self.log_prior())
+        if own is not None:
+            self._answer_by_prior_without(log_posterior, best, undefined, own)
         return Scores(self.classes, log_posterior, best, tokens, known, undefined)
+
+    def _answer_by_prior_without(self, log_posterior: Any, best: Any, rows: list[int], own: list[int]) -> None:
+        """Give documents that no class can have produced the prior that holds without them."""
+        cells, positions = memoryview(log_posterior), memoryview(best)
+        for i in rows:
+            counts = [self.counts.documents[c] - (c == own[i]) for c in self.class_indices]
+            given = self.log_prior() if self.rules.prior != "fractions" else [math.log(n) if n else 0 for n in counts]
+            shares = [math.exp(given[k]) if n else 0.0 for k, n in enumerate(counts)]
+            whole = sum(shares)
+            if not whole:
+                raise DataError("without this document there is nothing to learn from; learn more documents")
+            for k, share in enumerate(shares):
+                cells[i, k] = math.log(share / whole) if share else -math.inf
+            positions[i] = shares.index(max(shares))
 
     def __repr__(self) -> str:
         return f"Model({self.documents:,} documents, {len(self.classes)} classes)"
@@ -221,6 +237,10 @@ def _check_documents(documents: Documents, labels: Sequence[str]) -> None:
         for i, value in enumerate(values):
             if not isinstance(value, str):
                 raise DataError(f"{what} {i} is {value!r}, not text; leave it out or make it a string")
+    for label in set(labels):
+        if not label or any("\ud800" <= c <= "\udfff" for c in label):
+            fault = "holds half a character (a lone surrogate)" if label else "is empty"
+            raise DataError(f"label {list(labels).index(label)} {fault}; name the class, or leave the document out")
 
 
 def merge(*models: Model) -> Model:

@@ -10,6 +10,8 @@ from typing import Literal
 from plausible.errors import CallError
 
 Events = Literal["multinomial", "bernoulli"]
+SMALLEST_M = 1e-200
+"""Below it n / (m p) is out of reach of a double for some n and p."""
 
 
 def m_estimate(n_c: float, n: float, p: float, m: float) -> float:
@@ -60,6 +62,10 @@ class Smoothing:
     def __post_init__(self) -> None:
         if self.m is not None and not (self.m >= 0 and math.isfinite(self.m)):
             raise CallError(f"m must be a number that is not negative, not {self.m!r}")
+        if self.m is not None and 0 < self.m < SMALLEST_M:
+            raise CallError(f"m = {self.m!r} can't be told from 0; choose mle (m = 0), or at least {SMALLEST_M:g}")
+        if self.m == 0 and self.share:
+            raise CallError("with m = 0 no prior takes part; leave out share, or choose m > 0")
 
     @classmethod
     def parse(cls, text: str | Smoothing) -> Smoothing:
@@ -72,16 +78,20 @@ class Smoothing:
                 return cls(share=share)
             if rule == "mle" and not share:
                 return cls(m=0.0)
-            if rule.startswith("m="):
-                try:
-                    return cls(m=float(rule[2:]), share=share)
-                except ValueError:
-                    pass
+            if rule.startswith("m=") and (m := _number(rule[2:])) is not None:
+                return cls(m=m, share=share)
         raise CallError(f"smoothing {text!r}: use laplace, mle, m=X, or m=X,share (such as m=100)")
 
     def __str__(self) -> str:
-        rule = "laplace" if self.m is None else "mle" if self.m == 0 else f"m={self.m:g}"
+        rule = "laplace" if self.m is None else "mle" if self.m == 0 else f"m={self.m!r}".removesuffix(".0")
         return rule + (",share" if self.share else "")
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -118,7 +128,7 @@ class Rules:
             raise CallError(f"events {self.events!r}: use multinomial or bernoulli")
         for name, least in (("drop_most_frequent", 0), ("min_count", 1), ("min_length", 1)):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
+            if not isinstance(value, int) or not least <= value < 1 << 63:
                 raise CallError(f"{name} must be a whole number of at least {least}, not {value!r}")
         if isinstance(self.prior, str):
             if self.prior not in ("fractions", "uniform"):
