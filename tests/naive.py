@@ -179,8 +179,8 @@ class Learned:
         if rules.events == "bernoulli":
             m = 2.0 if rules.m is None else rules.m
             holding, n = self.holding(label), self.labels.count(label)
-            p = {term: (holding[term] + m / 2) / (n + m) for term in vocabulary}
-            return sum(_ln(p[term]) if term in bag else _ln(1 - p[term]) for term in vocabulary)
+            with_term = {term: holding[term] if term in bag else n - holding[term] for term in vocabulary}
+            return sum(_ln((with_term[term] + m / 2) / (n + m)) for term in vocabulary)
         m = float(len(vocabulary)) if rules.m is None else rules.m
         counts, everywhere = self.occurrences(label), self.occurrences()
         n, total = sum(counts[term] for term in vocabulary), sum(everywhere[term] for term in vocabulary)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import naive
 from hypothesis import strategies as st
+
+from plausible import Rules, Smoothing
 
 SAMPLES = [
     "Isn't it? The SOFT\u00adHYPHEN, rock'n'roll, O’Neill’s 'quoted' 2nd C, R 7 x86_64 e-mail",
@@ -31,7 +34,7 @@ texts = (
     | st.sampled_from(SAMPLES)
 )
 
-documents = st.lists(st.sampled_from("aa bb cc dd e 中 ff".split()), max_size=8).map(" ".join)
+documents = st.lists(st.sampled_from(["aa", "bb", "cc", "dd", "e", "中", "ff"]), max_size=8).map(" ".join)
 
 
 @st.composite
@@ -41,4 +44,36 @@ def collections(draw: st.DrawFn, least: int = 1, most: int = 8) -> tuple[list[st
     return (
         draw(st.lists(documents, min_size=size, max_size=size)),
         draw(st.lists(st.sampled_from(["x", "y", "z"]), min_size=size, max_size=size)),
+    )
+
+
+smoothings = st.sampled_from([None, 0.0, 1e-9, 0.5, 1.0, 7.0, 1e6])
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> naive.Rules:
+    """Any rules, for the twin."""
+    m = draw(smoothings)
+    events = draw(st.sampled_from(["multinomial", "bernoulli"]))
+    return naive.Rules(
+        events=events,
+        m=m,
+        share=m != 0 and events == "multinomial" and draw(st.booleans()),
+        prior=draw(st.sampled_from(["fractions", "uniform", {"x": 0.5, "y": 0.2, "z": 0.3}])),
+        drop=draw(st.integers(0, 3)),
+        min_count=draw(st.integers(1, 3)),
+        min_length=draw(st.integers(1, 2)),
+        stop=draw(st.sets(st.sampled_from(["aa", "bb"]))),
+    )
+
+
+def as_ours(twin: naive.Rules) -> Rules:
+    return Rules(
+        events=twin.events,  # type: ignore[arg-type]
+        smoothing=Smoothing(twin.m, twin.share),
+        prior=twin.prior,  # type: ignore[arg-type]
+        drop_most_frequent=twin.drop,
+        min_count=twin.min_count,
+        min_length=twin.min_length,
+        stop_words=frozenset(twin.stop),
     )

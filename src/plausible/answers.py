@@ -9,6 +9,7 @@ from typing import Any, overload
 
 from plausible.errors import CallError, unknown
 from plausible.model import Model, Scores
+from plausible.priors import m_estimate
 
 EMPTY = "no text: answered by the prior"
 UNKNOWN = "no known word: answered by the prior"
@@ -194,7 +195,8 @@ class Explanation:
     """Why a document is of one class rather than another.
 
     `score` is ln P(label given document) - ln P(against given document) in nats: the sum of `prior`, `absent`
-    (Bernoulli events only: the vocabulary's terms that the document lacks) and the weights of `evidence`.
+    (Bernoulli events only: the vocabulary's terms that the document lacks) and the weights of `evidence`. With m = 0 a
+    word can be infinitely strong; where one is for and another against, no sum exists, and `score` is that of the answer.
     """
 
     label: str
@@ -243,22 +245,40 @@ def explain(model: Model, document: str, label: str | None = None, against: str 
 
     evidence, ignored = [], []
     bernoulli = model.rules.events == "bernoulli"
+    present = {one: 0.0, other: 0.0}
     for term, times, weights in model.scorer.terms(model.tokens.prepare([document])[0]):
         if weights is None:
             ignored.append(term)
             continue
         seen = {c: cell[0 if bernoulli else 1] for c, cell in model.terms.row(term)}
+        if bernoulli:
+            weights = {c: _log_present(model, seen.get(c, 0), c) for c in present}
+        for c in present:
+            present[c] += weights[c]
         weight = _difference(weights[one], weights[other]) * (1 if bernoulli else times)
         evidence.append(Evidence(term, times, weight, seen.get(one, 0), seen.get(other, 0)))
     evidence.sort(key=lambda word: (-abs(word.weight), word.term))
-    log_prior = model.log_prior()
-    prior = log_prior[classes.index(label)] - log_prior[classes.index(against)]
-    intercepts = model.scorer.intercepts()
-    absent = _difference(intercepts[one], intercepts[other]) - prior if bernoulli else 0.0
-    score = prior + absent + math.fsum(word.weight for word in evidence)
+    log_prior = dict(zip(model.class_indices, model.log_prior(), strict=True))
+    prior, absent = log_prior[one] - log_prior[other], 0.0
+    if bernoulli:
+        raw = memoryview(model.scorer.score(model.tokens.prepare([document]))[0])
+        lacking = {c: raw[0, c] - log_prior[c] - p if math.isfinite(p) else 0.0 for c, p in present.items()}
+        absent = _difference(lacking[one], lacking[other])
+    parts = [prior, absent, *(word.weight for word in evidence)]
+    if math.inf in parts and -math.inf in parts:
+        score = _difference(scores[0, classes.index(label)], scores[0, classes.index(against)])
+    else:
+        score = math.fsum(parts)
     return Explanation(
         label, against, math.exp(scores[0, classes.index(label)]), score, prior, absent, evidence, ignored
     )
+
+
+def _log_present(model: Model, documents: int, c: int) -> float:
+    """ln P(term in a document given class c), with Bernoulli events."""
+    m = model.rules.smoothing.m
+    p = m_estimate(documents, model.counts.documents[c], 1 / 2, 2.0 if m is None else m)
+    return math.log(p) if p else -math.inf
 
 
 def _difference(one: float, other: float) -> float:
@@ -299,13 +319,16 @@ def words(model: Model, label: str, top: int = 20) -> list[Word]:
     m = model.rules.smoothing.m
     if documents:
         sizes = np.array([model.counts.of(label), model.documents - model.counts.of(label)], float)
-        m, p = (2.0 if m is None else m), 0.5
+        m, p = (2.0 if m is None else m), np.array(0.5)
     else:
         sizes = np.array([seen.sum(), elsewhere.sum()])
-        m, p = (len(seen) if m is None else m), 1 / max(len(seen), 1)
+        share = (seen + elsewhere) / max(sizes.sum(), 1)
+        m, p = (
+            (len(seen) if m is None else m),
+            (share if model.rules.smoothing.share else np.array(1 / max(len(seen), 1))),
+        )
+    inside, outside = ((n_c + m * p) / max(n + m, 1e-300) for n_c, n in zip((seen, elsewhere), sizes, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
-        inside = (seen + m * p) / (sizes[0] + m)
-        outside = (elsewhere + m * p) / (sizes[1] + m)
         score = np.where(inside > 0, inside * np.log(inside / outside), 0)
     chosen = np.lexsort((np.arange(len(score)), -seen, -score))[:top]
     return [

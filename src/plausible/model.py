@@ -167,7 +167,7 @@ class Model:
                 min_count=rules.min_count,
                 drop_most_frequent=rules.drop_most_frequent,
                 min_length=rules.min_length,
-                stop=sorted(rules.stop_words),
+                stop=sorted(self.tokens.terms_of(rules.stop_words)),
             )
             self._estimated = (self.counts.changes, scorer)
         return self._estimated[1]
@@ -202,9 +202,11 @@ class Model:
         return self._scores(documents, [self.class_index(label) for label in labels], threads)
 
     def _scores(self, documents: Documents, own: list[int] | None, threads: int | None) -> Scores:
-        raw, tokens, known = self.scorer.score(
-            self.tokens.prepare(documents), own=own, threads=threads or default_threads()
-        )
+        scorer, texts = self.scorer, self.tokens.prepare(documents)
+        try:
+            raw, tokens, known = scorer.score(texts, own=own, threads=threads or default_threads())
+        except ValueError as error:
+            raise DataError(f"{error}; learn it first") from None
         log_posterior, best, undefined = _native.log_posteriors(raw, self.class_indices, self.log_prior())
         if own is not None:
             self._answer_by_prior_without(log_posterior, best, undefined, own)

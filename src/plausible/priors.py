@@ -112,7 +112,7 @@ class Rules:
     min_length : int
         Leave out terms of fewer characters than this; characters of unspaced scripts stay.
     stop_words : frozenset of str
-        Leave out these terms.
+        Leave out the terms that these words become.
     """
 
     events: Events = "multinomial"

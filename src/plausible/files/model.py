@@ -187,6 +187,10 @@ def _array(data: bytes) -> tuple[str, bytes]:
     start = len(_MAGIC) + 2 + size
     head = ast.literal_eval(data[len(_MAGIC) + 2 : start].decode("ascii"))
     kind = head["descr"][1:]
-    if kind not in ("u1", "u2", "u4", "u8") or head["fortran_order"] or head["shape"] != ((len(data) - start) // int(kind[1:]),):
+    if (
+        kind not in ("u1", "u2", "u4", "u8")
+        or head["fortran_order"]
+        or head["shape"] != ((len(data) - start) // int(kind[1:]),)
+    ):
         raise ValueError("an array is not whole")
     return kind, data[start:]
