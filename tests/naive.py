@@ -91,8 +91,14 @@ def tokens(text: str, ngrams: tuple[int, int] = (1, 1), chars: tuple[int, int] |
                 i = end
             words.clear()
         else:
+            if kinds[i] != "mark" and not is_blank(text[i]):
+                words.clear()  # n-grams don't reach over punctuation
             i += 1
     return out
+
+
+def is_blank(char: str) -> bool:
+    return char in "\t\n\v\f\r\x85" or ucd.category(char)[0] == "Z"
 
 
 def character_runs(word: str, shortest: int, longest: int) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import naive
 from hypothesis import strategies as st
 
-from plausible import Rules, Smoothing
+from plausible import Model, Rules, Smoothing, learn
 
 SAMPLES = [
     "Isn't it? The SOFT\u00adHYPHEN, rock'n'roll, O’Neill’s 'quoted' 2nd C, R 7 x86_64 e-mail",
@@ -70,10 +72,15 @@ def rules(draw: st.DrawFn) -> naive.Rules:
 def as_ours(twin: naive.Rules) -> Rules:
     return Rules(
         events=twin.events,  # type: ignore[arg-type]
-        smoothing=Smoothing(twin.m, twin.share),
+        smoothing=Smoothing(twin.m, share=twin.share),
         prior=twin.prior,  # type: ignore[arg-type]
         drop_most_frequent=twin.drop,
         min_count=twin.min_count,
         min_length=twin.min_length,
         stop_words=frozenset(twin.stop),
     )
+
+
+def learn_raw(documents: list[str], labels: list[str], **options: Any) -> Model:
+    """The plain model with the posterior as it comes: what the books compute."""
+    return learn(documents, labels, model="plain", raw=True, **options)

@@ -121,7 +121,8 @@ def classify(model: Model, documents: Sequence[str], threads: int | None = None)
 class Ranked:
     """A document's place in a ranking.
 
-    `score` is the log-odds of the class in nats for each known term; None where the document has none.
+    `score` is the log-odds of the class in nats, for a length like that of the documents learned; None where the
+    document has no known term. `probability` is calibrated.
     """
 
     index: int
@@ -139,8 +140,8 @@ def rank(
 ) -> list[Ranked]:
     """Documents by how much speaks for a class, most first.
 
-    The posterior saturates at 0 and 1, so documents are ranked by the log-odds of the class divided by their number of
-    known terms. Documents without a known term come last.
+    The posterior saturates at 0 and 1, so documents are ranked by length-normalised log-odds: those of the calibration
+    or, without one, the log-odds divided by the number of known terms. Documents without a known term come last.
 
     Parameters
     ----------
@@ -150,13 +151,15 @@ def rank(
     model.class_index(label)
     scores = model.scores(documents, threads)
     column = scores.classes.index(label)
-    log_posterior = memoryview(scores.log_posterior)
+    probabilities, log_odds = memoryview(scores.log_posterior), memoryview(model.log_odds(documents, threads))
     known = memoryview(scores.known).tolist()
     ranked = []
     for i, terms in enumerate(known):
-        own = log_posterior[i, column]
-        odds = own - _log_sum([log_posterior[i, k] for k in range(len(scores.classes)) if k != column])
-        ranked.append(Ranked(i, odds / terms if terms else None, math.exp(own)))
+        own = log_odds[i, column]
+        odds = _difference(own, _log_sum([log_odds[i, k] for k in range(len(scores.classes)) if k != column]))
+        if model.calibration is None and terms:
+            odds /= terms
+        ranked.append(Ranked(i, odds if terms else None, math.exp(probabilities[i, column])))
     ranked.sort(key=lambda one: (one.score is None, -(one.score or 0.0), one.index))
     return ranked[: how_many(top, len(ranked))]
 
@@ -194,9 +197,10 @@ class Evidence:
 class Explanation:
     """Why a document is of one class rather than another.
 
-    `score` is ln P(label given document) - ln P(against given document) in nats: the sum of `prior`, `absent`
-    (Bernoulli events only: the vocabulary's terms that the document lacks) and the weights of `evidence`. With m = 0 a
-    word can be infinitely strong; where one is for and another against, no sum exists, and `score` is that of the answer.
+    `score` is the log-odds of the two classes in nats, calibrated if the model is: the sum of `prior` (what speaks before
+    the first word), `absent` (Bernoulli events only: the vocabulary's terms that the document lacks) and the weights of
+    `evidence`. With m = 0 a word can be infinitely strong; where one is for and another against, no sum exists, and
+    `score` is that of the answer.
     """
 
     label: str
@@ -242,42 +246,46 @@ def explain(model: Model, document: str, label: str | None = None, against: str 
     if against == label:
         raise CallError(f"class {label!r} can't be held against itself")
     one, other = model.class_index(label), model.class_index(against)
+    sharpness = model.sharpness(document)
 
     evidence, ignored = [], []
     bernoulli = model.rules.events == "bernoulli"
     present = {one: 0.0, other: 0.0}
-    for term, times, weights in model.scorer.terms(model.tokens.prepare([document])[0]):
-        if weights is None:
+    for term, times, shares in model.scorer.terms(model.terms, model.tokens.prepare([document])[0]):
+        if shares is None:
             ignored.append(term)
             continue
         seen = {c: cell[0 if bernoulli else 1] for c, cell in model.terms.row(term)}
         if bernoulli:
-            weights = {c: _log_present(model, seen.get(c, 0), c) for c in present}
-        for c in present:
-            present[c] += weights[c]
-        weight = _difference(weights[one], weights[other]) * (1 if bernoulli else times)
+            shares = {c: _log_present(model, seen.get(c, 0), c) for c in present}
+            present = {c: present[c] + shares[c] for c in present}
+        weight = _difference(shares[one], shares[other]) * sharpness
         evidence.append(Evidence(term, times, weight, seen.get(one, 0), seen.get(other, 0)))
     evidence.sort(key=lambda word: (-abs(word.weight), word.term))
-    log_prior = dict(zip(model.class_indices, model.log_prior(), strict=True))
-    prior, absent = log_prior[one] - log_prior[other], 0.0
+    starts = model.starts()
+    prior = _difference(starts[label], starts[against]) * sharpness
+    absent = 0.0
     if bernoulli:
         raw = memoryview(model.scorer.score(model.tokens.prepare([document]))[0])
-        lacking = {c: raw[0, c] - log_prior[c] - p if math.isfinite(p) else 0.0 for c, p in present.items()}
-        absent = _difference(lacking[one], lacking[other])
+        lacking = {
+            c: raw[0, c] - starts[name] - present[c] if math.isfinite(present[c]) else 0.0
+            for c, name in ((one, label), (other, against))
+        }
+        absent = _difference(lacking[one], lacking[other]) * sharpness
     parts = [prior, absent, *(word.weight for word in evidence)]
     if math.inf in parts and -math.inf in parts:
         score = _difference(scores[0, classes.index(label)], scores[0, classes.index(against)])
     else:
         score = math.fsum(parts)
-    return Explanation(
-        label, against, math.exp(scores[0, classes.index(label)]), score, prior, absent, evidence, ignored
-    )
+    probability = math.exp(scores[0, classes.index(label)])
+    return Explanation(label, against, probability, score, prior, absent, evidence, ignored)
 
 
 def _log_present(model: Model, documents: int, c: int) -> float:
     """ln P(term in a document given class c), with Bernoulli events."""
-    m = model.rules.smoothing.m
-    p = m_estimate(documents, model.counts.documents[c], 1 / 2, 2.0 if m is None else m)
+    smoothing = model.rules.smoothing
+    m = 2 * smoothing.a if smoothing.m is None else smoothing.m
+    p = m_estimate(documents, model.counts.documents[c], 1 / 2, m)
     return math.log(p) if p else -math.inf
 
 
@@ -316,18 +324,14 @@ def words(model: Model, label: str, top: int = 20) -> list[Word]:
     rows = np.repeat(np.arange(len(arrays.terms)), arrays.sizes)
     seen = np.bincount(rows[own], cells[own], minlength=len(arrays.terms))
     elsewhere = np.bincount(rows[~own], cells[~own], minlength=len(arrays.terms))
-    m = model.rules.smoothing.m
+    smoothing, share = model.rules.smoothing, np.array(0.5)
     if documents:
         sizes = np.array([model.counts.of(label), model.documents - model.counts.of(label)], float)
-        m, p = (2.0 if m is None else m), np.array(0.5)
     else:
         sizes = np.array([seen.sum(), elsewhere.sum()])
-        share = (seen + elsewhere) / max(sizes.sum(), 1)
-        m, p = (
-            (len(seen) if m is None else m),
-            (share if model.rules.smoothing.share else np.array(1 / max(len(seen), 1))),
-        )
-    inside, outside = ((n_c + m * p) / max(n + m, 1e-300) for n_c, n in zip((seen, elsewhere), sizes, strict=True))
+        share = (seen + elsewhere) / max(sizes.sum(), 1) if smoothing.share else np.array(1 / max(len(seen), 1))
+    m = smoothing.a * (2 if documents else len(seen)) if smoothing.m is None else smoothing.m
+    inside, outside = ((n_c + m * share) / max(n + m, 1e-300) for n_c, n in zip((seen, elsewhere), sizes, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(inside > 0, inside * np.log(inside / outside), 0)
     chosen = np.lexsort((np.arange(len(score)), -seen, -score))[:top]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from plausible.errors import CallError
 
-Events = Literal["multinomial", "bernoulli"]
-SMALLEST_M = 1e-200
-"""Below it n / (m p) is out of reach of a double for some n and p."""
+Events = Literal["multinomial", "bernoulli", "weighted", "odds"]
+
+
+SMALLEST = 1e-200
+"""Less smoothing than this is refused: n / (m p) would be out of reach of a double for some n and p."""
 
 
 def m_estimate(n_c: float, n: float, p: float, m: float) -> float:
@@ -44,28 +46,41 @@ def m_estimate(n_c: float, n: float, p: float, m: float) -> float:
 class Smoothing:
     """How far probabilities are drawn to the prior.
 
-    `m` is the equivalent sample size; None is Laplace's rule, one more of everything: m = |V| for multinomial
-    events, m = 2 for Bernoulli events, m = the number of states for categories. With `share`, the prior of a term is
-    its share of the whole collection, not 1/|V|.
+    Parameters
+    ----------
+    m : float, optional
+        The equivalent sample size.
+    a : float
+        What is added to every count, if m is not given: m = a |V| for multinomial events, m = 2 a for Bernoulli events,
+        a times the number of states for categories. 1 is Laplace's rule.
+    share : bool
+        The prior of a term is its share of the whole collection, not 1/|V|.
 
     Examples
     --------
-    >>> Smoothing.parse("laplace"), Smoothing.parse("m=100"), Smoothing.parse("mle")
-    (Smoothing(m=None, share=False), Smoothing(m=100.0, share=False), Smoothing(m=0.0, share=False))
-    >>> str(Smoothing.parse("m=2.5,share"))
-    'm=2.5,share'
+    >>> Smoothing.parse("laplace"), Smoothing.parse("mle")
+    (Smoothing(m=None, a=1.0, share=False), Smoothing(m=0.0, a=1.0, share=False))
+    >>> str(Smoothing.parse("m=2.5,share")), str(Smoothing.parse("a=0.1"))
+    ('m=2.5,share', 'a=0.1')
     """
 
     m: float | None = None
+    a: float = 1.0
     share: bool = False
 
     def __post_init__(self) -> None:
-        if self.m is not None and not (self.m >= 0 and math.isfinite(self.m)):
-            raise CallError(f"m must be a number that is not negative, not {self.m!r}")
-        if self.m is not None and 0 < self.m < SMALLEST_M:
-            raise CallError(f"m = {self.m!r} can't be told from 0; choose mle (m = 0), or at least {SMALLEST_M:g}")
-        if self.m == 0 and self.share:
-            raise CallError("with m = 0 no prior takes part; leave out share, or choose m > 0")
+        for name, value in (("m", self.m), ("a", self.a)):
+            if value is not None and not (value >= 0 and math.isfinite(value)):
+                raise CallError(f"{name} must be a number that is not negative, not {value!r}")
+            if value is not None and 0 < value < SMALLEST:
+                raise CallError(f"{name} = {value!r} can't be told from 0; choose mle, or at least {SMALLEST:g}")
+        if self.m is not None and self.a != 1:
+            raise CallError("m and a are two ways to say the same; give one of them")
+        if self.m == 0 or self.a == 0:
+            if self.share:
+                raise CallError("without smoothing no prior takes part; leave out share, or choose m > 0")
+            object.__setattr__(self, "m", 0.0)
+            object.__setattr__(self, "a", 1.0)
 
     @classmethod
     def parse(cls, text: str | Smoothing) -> Smoothing:
@@ -78,12 +93,19 @@ class Smoothing:
                 return cls(share=share)
             if rule == "mle" and not share:
                 return cls(m=0.0)
-            if rule.startswith("m=") and (m := _number(rule[2:])) is not None:
-                return cls(m=m, share=share)
-        raise CallError(f"smoothing {text!r}: use laplace, mle, m=X, or m=X,share (such as m=100)")
+            name, _, number = rule.partition("=")
+            value = _number(number)
+            if name in ("m", "a") and value is not None:
+                return cls(m=value, share=share) if name == "m" else cls(a=value, share=share)
+        raise CallError(
+            f"smoothing {text!r}: use laplace, mle, m=X, a=X, or one of these with ,share (such as m=100,share)"
+        )
 
     def __str__(self) -> str:
-        rule = "laplace" if self.m is None else "mle" if self.m == 0 else f"m={self.m!r}".removesuffix(".0")
+        if self.m is None:
+            rule = "laplace" if self.a == 1 else f"a={_shown(self.a)}"
+        else:
+            rule = "mle" if self.m == 0 else f"m={_shown(self.m)}"
         return rule + (",share" if self.share else "")
 
 
@@ -94,14 +116,23 @@ def _number(text: str) -> float | None:
         return None
 
 
+def _shown(value: float) -> str:
+    """To the last digit, so that it can be read back."""
+    return f"{value!r}".removesuffix(".0")
+
+
 @dataclass(frozen=True)
 class Rules:
     """Everything that is applied when probabilities are estimated, and never to the counts.
 
     Parameters
     ----------
-    events : "multinomial" or "bernoulli"
-        Whether each occurrence of a word counts, or each document that holds it (McCallum and Nigam 1998).
+    events : "multinomial", "bernoulli", "weighted" or "odds"
+        Whether each occurrence of a word counts, or each document that holds it (McCallum and Nigam 1998). "weighted"
+        damps and normalises the occurrences within a document, weighs rare words higher and adds the evidence of the
+        other classes (after Rennie et al. 2003; docs/weighted.md); "odds" only adds that evidence.
+    pairs : bool
+        Whether n-grams of words take part in weighted events and odds, if they were counted.
     smoothing : Smoothing
     prior : "fractions", "uniform" or mapping of class to probability
         Of the classes.
@@ -116,6 +147,7 @@ class Rules:
     """
 
     events: Events = "multinomial"
+    pairs: bool = False
     smoothing: Smoothing = field(default_factory=Smoothing)
     prior: Literal["fractions", "uniform"] | Mapping[str, float] = "fractions"
     drop_most_frequent: int = 0
@@ -124,8 +156,15 @@ class Rules:
     stop_words: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        if self.events not in ("multinomial", "bernoulli"):
-            raise CallError(f"events {self.events!r}: use multinomial or bernoulli")
+        if self.events not in get_args(Events):
+            raise CallError(f"events {self.events!r}: use {', '.join(get_args(Events))}")
+        if self.log_odds and (self.smoothing.m is not None or not self.smoothing.a > 0 or self.smoothing.share):
+            raise CallError(f"smoothing {self.smoothing}: {self.events} events take laplace or a=X with X above 0")
+        if self.log_odds and (self.drop_most_frequent or self.min_count > 1 or self.prior != "fractions"):
+            raise CallError(
+                f"{self.events} events weigh words and classes themselves; drop_most_frequent, min_count and prior go "
+                "with multinomial and bernoulli events"
+            )
         for name, least in (("drop_most_frequent", 0), ("min_count", 1), ("min_length", 1)):
             value = getattr(self, name)
             if not isinstance(value, int) or not least <= value < 1 << 63:
@@ -135,6 +174,11 @@ class Rules:
                 raise CallError(f"prior {self.prior!r}: use fractions, uniform, or a probability for each class")
         elif not all(p > 0 for p in self.prior.values()) or not math.isclose(sum(self.prior.values()), 1, abs_tol=1e-6):
             raise CallError("the prior of each class must be above 0, and their sum 1")
+
+    @property
+    def log_odds(self) -> bool:
+        """Whether the evidence of the other classes counts, too."""
+        return self.events in ("weighted", "odds")
 
     def log_prior(self, classes: list[str]) -> list[float]:
         """ln P(c) of each class where it is not the fraction of documents; else empty."""

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import as_ours, collections, rules
+from strategies import as_ours, collections, learn_raw, rules
 
-from plausible import CallError, Model, Smoothing, classify, explain, learn, rank, words
+from plausible import CallError, Model, Smoothing, classify, explain, rank, words
 
 MAIL = ["win money money now", "cheap money", "meeting at noon", "lunch at noon, 中文"]
 KINDS = ["spam", "spam", "ham", "ham"]
@@ -41,23 +41,23 @@ def test_words_sum_to_the_score(pairs: tuple[list[str], list[str]], twin_rules: 
 
 
 def test_evidence_has_the_counts() -> None:
-    why = explain(learn(MAIL, KINDS), "money at noon zebra money", "spam")
+    why = explain(learn_raw(MAIL, KINDS), "money at noon zebra money", "spam")
     assert (why.label, why.against, why.ignored) == ("spam", "ham", ["zebra"])
     by_term = {word.term: (word.times, word.seen, word.seen_against) for word in why.evidence}
     assert by_term == {"money": (2, 3, 0), "at": (1, 0, 2), "noon": (1, 0, 2)}
-    documents = explain(learn(MAIL, KINDS, events="bernoulli"), "money money", "spam")
+    documents = explain(learn_raw(MAIL, KINDS, events="bernoulli"), "money money", "spam")
     assert {word.term: (word.seen, word.seen_against) for word in documents.evidence} == {"money": (2, 0)}
 
 
 def test_against_the_next_most_probable_class() -> None:
-    model = learn(["a a", "a b", "c"], ["x", "y", "z"])
+    model = learn_raw(["a a", "a b", "c"], ["x", "y", "z"])
     assert (explain(model, "a").label, explain(model, "a").against) == ("x", "y")
     assert explain(model, "a", "z").against == "x"
     assert explain(model, "a", "x", "z").against == "z"
 
 
 def test_what_can_not_be_explained() -> None:
-    model = learn(MAIL, KINDS)
+    model = learn_raw(MAIL, KINDS)
     with pytest.raises(CallError, match="unknown class 'Spam'.*did you mean 'spam'"):
         explain(model, "a", "Spam")
     with pytest.raises(CallError, match="against itself"):
@@ -65,7 +65,7 @@ def test_what_can_not_be_explained() -> None:
     with pytest.raises(CallError, match="unknown class 'jam'"):
         explain(model, "a", "spam", "jam")
     with pytest.warns(match="one class only"):
-        single = learn(["a"], ["x"])
+        single = learn_raw(["a"], ["x"])
     with pytest.raises(CallError, match="one class only"):
         explain(single, "a")
 
@@ -74,7 +74,7 @@ def test_what_can_not_be_explained() -> None:
 
 
 def test_rank_by_log_odds_of_a_known_word() -> None:
-    model = learn(MAIL, KINDS)
+    model = learn_raw(MAIL, KINDS)
     documents = ["", "noon noon", "money", "zebra", "money " * 200, "money noon"]
     ranked = rank(model, documents, "spam")
     assert [one.index for one in ranked][2:] == [5, 1, 0, 3]  # what has no known word comes last, in its order
@@ -102,30 +102,30 @@ def test_rank_does_not_depend_on_the_order_of_documents(
 
 @pytest.mark.parametrize(("top", "size"), [(None, 10), (3, 3), (0.1, 1), (0.25, 3), (0.3, 3), (99, 10), (1, 1)])
 def test_top(top: float | int | None, size: int) -> None:
-    assert len(rank(learn(MAIL, KINDS), ["money"] * 10, "spam", top=top)) == size
+    assert len(rank(learn_raw(MAIL, KINDS), ["money"] * 10, "spam", top=top)) == size
 
 
 @pytest.mark.parametrize("top", [0, -1, -0.5, math.nan])
 def test_top_of_nothing(top: float) -> None:
     with pytest.raises(CallError, match="top must be above 0"):
-        rank(learn(MAIL, KINDS), ["money"], "spam", top=top)
+        rank(learn_raw(MAIL, KINDS), ["money"], "spam", top=top)
 
 
 def test_rank_for_an_unknown_class() -> None:
     with pytest.raises(CallError, match="unknown class 'span'.*did you mean 'spam'"):
-        rank(learn(MAIL, KINDS), ["money"], "span")
+        rank(learn_raw(MAIL, KINDS), ["money"], "span")
 
 
 # --- words ----------------------------------------------------------------------------------------------------------
 
 
 def test_words_of_a_class() -> None:
-    found = words(learn(MAIL, KINDS), "spam")
+    found = words(learn_raw(MAIL, KINDS), "spam")
     assert found[0].term == "money"
     assert (found[0].seen, found[0].seen_elsewhere) == (3, 0)
     assert found[0].probability == pytest.approx((3 + 1) / (6 + 11))
     assert [word.score for word in found] == sorted((word.score for word in found), reverse=True)
-    assert [word.term for word in words(learn(MAIL, KINDS), "spam", 2)] == [word.term for word in found[:2]]
+    assert [word.term for word in words(learn_raw(MAIL, KINDS), "spam", 2)] == [word.term for word in found[:2]]
 
 
 @given(collections(least=1), rules())
@@ -147,14 +147,14 @@ def test_words_have_the_probabilities_of_the_model(pairs: tuple[list[str], list[
 
 def test_words_of_an_unknown_class() -> None:
     with pytest.raises(CallError, match="unknown class 'Ham'.*did you mean 'ham'"):
-        words(learn(MAIL, KINDS), "Ham")
+        words(learn_raw(MAIL, KINDS), "Ham")
 
 
 # --- classify -------------------------------------------------------------------------------------------------------
 
 
 def test_answers_by_row_and_by_column() -> None:
-    answers = classify(learn(MAIL, KINDS), ["money", "", "zebra", "at noon"])
+    answers = classify(learn_raw(MAIL, KINDS), ["money", "", "zebra", "at noon"])
     assert answers.labels == [answer.label for answer in answers] == ["spam", "ham", "ham", "ham"]
     assert [answer.note for answer in answers] == [
         "",
@@ -170,9 +170,9 @@ def test_answers_by_row_and_by_column() -> None:
 
 
 def test_equal_probabilities_give_the_first_class_by_name() -> None:
-    assert classify(learn(["a", "a"], ["b", "a"]), ["a"]).labels == ["a"]
+    assert classify(learn_raw(["a", "a"], ["b", "a"]), ["a"]).labels == ["a"]
 
 
 def test_a_posterior_of_0_is_no_gap() -> None:
-    answer = classify(learn(["a b", "b c"], ["x", "y"], smoothing=Smoothing(0.0)), ["a b"])[0]
+    answer = classify(learn_raw(["a b", "b c"], ["x", "y"], smoothing=Smoothing(0.0)), ["a b"])[0]
     assert answer.probabilities == {"x": 1.0, "y": 0.0}
