@@ -49,10 +49,7 @@ def fold(code: int) -> str:
     if code == APOSTROPHE_N:
         return "n"
     parts = ucd.normalize("NFD", char)
-    if IOTA_BELOW in parts:
-        folded = parts.replace(IOTA_BELOW, "").casefold() + IOTA_BELOW
-    else:
-        folded = char.casefold()
+    folded = parts.replace(IOTA_BELOW, "").casefold() + IOTA_BELOW if IOTA_BELOW in parts else char.casefold()
     return "".join(chr(ord(c) - 0xFEE0) if 0xFF10 <= ord(c) <= 0xFF5A else c for c in folded)
 
 

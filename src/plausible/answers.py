@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+from plausible.decisions import MOST_PROBABLE, Decision
 from plausible.errors import CallError, unknown
 from plausible.model import Model, Scores
 from plausible.priors import m_estimate
@@ -22,9 +23,11 @@ class Answer:
 
     Attributes
     ----------
-    label : str
-        The most probable class; of equally probable ones the first by name.
+    label : str or None
+        The class with the least expected cost: the most probable one, if all mistakes cost the same; of equally good
+        ones the first by name. None where the answer is to be unsure.
     probability : float
+        Of the label, or of the most probable class.
     probabilities : dict of str to float
         Of every class, by name.
     tokens, known : int
@@ -33,7 +36,7 @@ class Answer:
         What the reader should know, such as that the document is empty.
     """
 
-    label: str
+    label: str | None
     probability: float
     probabilities: dict[str, float]
     tokens: int
@@ -49,17 +52,17 @@ class Answers(Sequence[Answer]):
     classes : list of str
     """
 
-    def __init__(self, scores: Scores) -> None:
+    def __init__(self, scores: Scores, decision: Decision = MOST_PROBABLE) -> None:
         self._scores = scores
         self.classes = scores.classes
-        self._best = memoryview(scores.best)
+        self._chosen = decision.choose(scores)
         self._undefined = frozenset(scores.undefined)
 
     @property
-    def labels(self) -> list[str]:
-        """The most probable class of each document."""
+    def labels(self) -> list[str | None]:
+        """The class of each document; None where the answer is to be unsure."""
         classes = self.classes
-        return [classes[i] for i in self._best.tolist()]
+        return [None if i < 0 else classes[i] for i in self._chosen]
 
     @property
     def log_probabilities(self) -> Any:
@@ -76,7 +79,7 @@ class Answers(Sequence[Answer]):
         return np.exp(self.log_probabilities)
 
     def __len__(self) -> int:
-        return len(self._best)
+        return len(self._chosen)
 
     @overload
     def __getitem__(self, i: int) -> Answer: ...
@@ -96,14 +99,26 @@ class Answers(Sequence[Answer]):
         row = memoryview(self._scores.log_posterior)
         columns = range(len(self.classes))
         probabilities = {name: math.exp(row[i, k]) for name, k in zip(self.classes, columns, strict=True)}
-        label = self.classes[self._best[i]]
+        chosen = self._chosen[i]
+        label = None if chosen < 0 else self.classes[chosen]
         tokens, known = memoryview(self._scores.tokens)[i], memoryview(self._scores.known)[i]
         note = EMPTY if not tokens else UNKNOWN if not known else UNDEFINED if i in self._undefined else ""
+        if label is None:
+            likely = max(probabilities, key=probabilities.__getitem__)
+            note = f"unsure: perhaps {likely}" + (f"; {note}" if note else "")
+            return Answer(None, probabilities[likely], probabilities, tokens, known, note)
         return Answer(label, probabilities[label], probabilities, tokens, known, note)
 
 
-def classify(model: Model, documents: Sequence[str], threads: int | None = None) -> Answers:
-    """The most probable class of each document, with the probability of every class.
+def classify(
+    model: Model, documents: Sequence[str], threads: int | None = None, *, decision: Decision = MOST_PROBABLE
+) -> Answers:
+    """The class of each document, with the probability of every class.
+
+    Parameters
+    ----------
+    decision : Decision
+        What mistakes cost, and below which probability to be unsure.
 
     Examples
     --------
@@ -114,7 +129,7 @@ def classify(model: Model, documents: Sequence[str], threads: int | None = None)
     >>> classify(model, [""])[0].note
     'no text: answered by the prior'
     """
-    return Answers(model.scores(documents, threads))
+    return Answers(model.scores(documents, threads), decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +212,10 @@ class Evidence:
 class Explanation:
     """Why a document is of one class rather than another.
 
-    `score` is the log-odds of the two classes in nats, calibrated if the model is: the sum of `prior` (what speaks before
-    the first word), `absent` (Bernoulli events only: the vocabulary's terms that the document lacks) and the weights of
-    `evidence`. With m = 0 a word can be infinitely strong; where one is for and another against, no sum exists, and
-    `score` is that of the answer.
+    `score` is the log-odds of the two classes in nats, calibrated if the model is: the sum of `prior` (what speaks
+    before the first word), `absent` (Bernoulli events only: the vocabulary's terms that the document lacks) and the
+    weights of `evidence`. With m = 0 a word can be infinitely strong; where one is for and another against, no sum
+    exists, and `score` is that of the answer.
     """
 
     label: str

@@ -164,6 +164,10 @@ class Model:
         kept = self.calibration if (rules.events, rules.pairs) == (self.rules.events, self.rules.pairs) else None
         return Model(self.tokens, rules, self.reading, self.counts, kept)
 
+    def uncalibrated(self) -> Model:
+        """The same model with its probabilities as they come."""
+        return Model(self.tokens, self.rules, self.reading, self.counts)
+
     @property
     def scorer(self) -> _native.Scorer | _native.Weighted:
         """The weights under the rules, estimated when the counts have changed."""
@@ -239,14 +243,13 @@ class Model:
         """
         raw, tokens, known = self._left_out(documents, labels, threads)
         if not self.rules.log_odds:
-            scores = self._linked((raw, tokens, known))
-            self._answer_by_prior_without(scores, [self.class_index(label) for label in labels])
-            return scores
+            return self._by_prior_without(self._linked((raw, tokens, known)), labels)
         import numpy as np
 
         channels = np.asarray(raw).reshape(len(documents), -1, len(self.counts.documents))
         factors = self.calibration.factors if self.calibration else (1.0,) * channels.shape[1]
-        return self._linked((np.ascontiguousarray(np.tensordot(channels, factors, (1, 0))), tokens, known))
+        summed = np.ascontiguousarray(np.tensordot(channels, factors, (1, 0)))
+        return self._by_prior_without(self._linked((summed, tokens, known)), labels)
 
     def calibrate(self, documents: Documents, labels: Sequence[str], threads: int | None = None) -> None:
         """Fit the calibration on documents that were learned, each scored as if it had not been."""
@@ -275,26 +278,32 @@ class Model:
             raise DataError(f"{error}; learn it first") from None
         return scores
 
-    def _answer_by_prior_without(self, scores: Scores, own: list[int]) -> None:
-        """Give documents that no class can have produced the prior that holds without them."""
-        cells, best = memoryview(scores.log_posterior), memoryview(scores.best)
-        for i in scores.undefined:
-            counts = [self.counts.documents[c] - (c == own[i]) for c in self.class_indices]
-            given = self.log_prior() if self.rules.prior != "fractions" else [math.log(n) if n else 0 for n in counts]
-            shares = [math.exp(given[k]) if n else 0.0 for k, n in enumerate(counts)]
+    def _by_prior_without(self, scores: Scores, labels: Sequence[str]) -> Scores:
+        """Give the documents that are answered by the prior the one that holds without them."""
+        rows = set(scores.undefined)
+        if self.rules.events != "bernoulli":
+            rows.update(i for i, terms in enumerate(memoryview(scores.known).tolist()) if not terms)
+        if not rows:
+            return scores
+        given = self.log_prior() if self.rules.prior != "fractions" else None
+        log_posterior, best = memoryview(scores.log_posterior), memoryview(scores.best)
+        for i in rows:
+            left = [self.counts.of(name) - (name == labels[i]) for name in self.classes]
+            shares = [0.0 if not n else math.exp(given[k]) if given else n for k, n in enumerate(left)]
             whole = sum(shares)
             if not whole:
                 raise DataError("without this document there is nothing to learn from; learn more documents")
             for k, share in enumerate(shares):
-                cells[i, k] = math.log(share / whole) if share else -math.inf
+                log_posterior[i, k] = math.log(share / whole) if share else -math.inf
             best[i] = shares.index(max(shares))
+        return scores
 
     def _linked(self, scored: tuple[Any, Any, Any], *, tail: bool = True) -> Scores:
         raw, tokens, known = scored
-        link: dict[str, Any] = {}
+        link: dict[str, Any] = {"known": None if self.rules.events == "bernoulli" else known}
         if self.calibration is not None:
             given = self.calibration
-            link = {
+            link |= {
                 "factor": 1.0 if self.rules.log_odds else given.factors[0],
                 "power": given.power,
                 "mean_log_length": given.mean_log_length,

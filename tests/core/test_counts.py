@@ -70,7 +70,7 @@ def test_counts_equal_to_the_plain_twin(pairs: tuple[list[str], list[str]]) -> N
     model, twin = learned(*pairs, threads=2), naive.Learned.of(*pairs)
     assert model.classes == twin.classes
     for term in twin.occurrences():
-        row = {c: cell for c, cell in model.terms.row(term)}
+        row = dict(model.terms.row(term))
         for label in twin.classes:
             expected = twin.holding(label)[term], twin.occurrences(label)[term]
             assert row.get(model.class_index(label), (0, 0)) == expected

@@ -64,7 +64,7 @@ def test_word_given_class() -> None:
     model = learn_raw(["win money money now", "lunch now"], ["spam", "ham"])
     spam, ham = model.class_index("spam"), model.class_index("ham")
     assert model.vocabulary == 4
-    weights = model.scorer.weights("money")
+    ((_, _, weights),) = model.scorer.terms(model.terms, "money")
     assert math.exp(weights[spam]) == pytest.approx((2 + 1) / (4 + 4))
     assert math.exp(weights[ham]) == pytest.approx((0 + 1) / (2 + 4))
 
@@ -199,7 +199,7 @@ def test_many_classes_take_the_sparse_path() -> None:
     labels = [f"class {i:02}" for i in range(100)]
     twin = naive.Learned.of(documents, labels)
     near(
-        classify(learn_raw(documents, labels), documents[:3] + ["all w7 w8 w8"]).log_probabilities,
+        classify(learn_raw(documents, labels), [*documents[:3], "all w7 w8 w8"]).log_probabilities,
         [twin.log_posterior(naive.Bag(naive.tokens(d))) for d in [*documents[:3], "all w7 w8 w8"]],
     )
 

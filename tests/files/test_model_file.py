@@ -55,7 +55,9 @@ def same(one: Model, other: Model) -> bool:
         and one.counts.total == other.counts.total
         and (
             not one.documents
-            or np.array_equal(np.asarray(one.scores(texts).log_posterior), np.asarray(other.scores(texts).log_posterior))
+            or np.array_equal(
+                np.asarray(one.scores(texts).log_posterior), np.asarray(other.scores(texts).log_posterior)
+            )
         )
     )
 
@@ -279,7 +281,19 @@ def test_arrays_that_do_not_fit(path: Path, arrays: dict[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize(
-    "terms", [b"", b"a\n", b"b\na\n", b"a\na\n", b"a\nb", b"a\nb\nc\n", b"\nb\n", b"a\n\xff\n", b"a\n\xf0\n", b"a\n\xed\xa0\x80\n"]
+    "terms",
+    [
+        b"",
+        b"a\n",
+        b"b\na\n",
+        b"a\na\n",
+        b"a\nb",
+        b"a\nb\nc\n",
+        b"\nb\n",
+        b"a\n\xff\n",
+        b"a\n\xf0\n",
+        b"a\n\xed\xa0\x80\n",
+    ],
 )
 def test_terms_that_do_not_fit(path: Path, terms: bytes) -> None:
     model = Model()
