@@ -2,3 +2,5 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+
+void bind_bif(nanobind::module_& m);
