@@ -71,15 +71,16 @@ def parse_bif(source: bytes, where: str = "BIF") -> Network:
             cpds[variable.name] = _cpd(variable, above, values, said)
         except PlausibleError as error:
             raise DataError(f"{where}, {_place(source, at)}: {error}") from None
-    for variable, (name, _, _, at) in zip(variables, declared, strict=True):
-        if name not in cpds:
-            warnings.warn(
-                f"{where}, {_place(source, at)}: variable {name!r} has no probability block; "
-                "it is taken as uniform",
-                PlausibleWarning,
-                stacklevel=2,
-            )
-            cpds[name] = Table(variable, (), np.full(len(variable.states), 1 / len(variable.states)))
+    last = max((child for child, *_ in blocks), default=-1)
+    for place, (name, _, _, at) in enumerate(declared):
+        if name in cpds:
+            continue
+        said = f"{where}, {_place(source, at)}: variable {name!r} has no probability block"
+        if place > last:
+            raise DataError(f"{said}; is the file whole?")
+        warnings.warn(f"{said}; it is taken as uniform", PlausibleWarning, stacklevel=2)
+        states = len(variables[place].states)
+        cpds[name] = Table(variables[place], (), np.full(states, 1 / states))
     ordered = {variable.name: cpds[variable.name] for variable in variables}
     try:
         return Network(None, ordered, name=title, properties={k: v for k, v in properties.items() if v})
