@@ -93,11 +93,14 @@ def test_damage_is_located(old: str, new: str, message: str) -> None:
         parse_bif(SMALL.replace(old, new).encode())
 
 
+@pytest.mark.filterwarnings("ignore:.*is taken as uniform")
 def test_every_truncation_is_located() -> None:
     source = SMALL.encode()
+    whole = source.rindex(b"probability")  # cut here, the last variable is left without a distribution
     for end in range(source.index(b"variable") + 1, len(source) - 2):
-        with pytest.raises(DataError, match=r"line \d+, column \d+"):
-            parse_bif(source[:end])
+        if source[:end].strip() != source[:whole].strip():
+            with pytest.raises(DataError, match=r"line \d+, column \d+"):
+                parse_bif(source[:end])
 
 
 def test_binary_and_missing_files(tmp_path: Path) -> None:

@@ -71,21 +71,25 @@ def parse_bif(source: bytes, where: str = "BIF") -> Network:
             cpds[variable.name] = _cpd(variable, above, values, said)
         except PlausibleError as error:
             raise DataError(f"{where}, {_place(source, at)}: {error}") from None
-    last = max((child for child, *_ in blocks), default=-1)
-    for place, (name, _, _, at) in enumerate(declared):
-        if name in cpds:
-            continue
-        said = f"{where}, {_place(source, at)}: variable {name!r} has no probability block"
-        if place > last:
-            raise DataError(f"{said}; is the file whole?")
-        warnings.warn(f"{said}; it is taken as uniform", PlausibleWarning, stacklevel=2)
-        states = len(variables[place].states)
-        cpds[name] = Table(variables[place], (), np.full(states, 1 / states))
+    _fill_gap(cpds, variables, [f"{where}, {_place(source, at)}" for *_, at in declared])
     ordered = {variable.name: cpds[variable.name] for variable in variables}
     try:
         return Network(None, ordered, name=title, properties={k: v for k, v in properties.items() if v})
     except PlausibleError as error:
         raise DataError(f"{where}: {error}") from None
+
+
+def _fill_gap(cpds: dict[str, CPD], variables: list[Variable], places: list[str]) -> None:
+    """One variable may lack a distribution if no other needs it; more looks like a file cut short."""
+    missing = [variable for variable in variables if variable.name not in cpds]
+    needed = {parent.name for cpd in cpds.values() for parent in cpd.parents}
+    for variable in missing:
+        said = f"{places[variables.index(variable)]}: variable {variable.name!r} has no probability block"
+        if len(missing) > 1 or variable.name in needed or not cpds:
+            raise DataError(f"{said}; is the file whole?")
+        warnings.warn(f"{said}; it is taken as uniform", PlausibleWarning, stacklevel=3)
+        states = len(variable.states)
+        cpds[variable.name] = Table(variable, (), np.full(states, 1 / states))
 
 
 def _cpd(child: Variable, parents: list[Variable], values: Array, said: list[str]) -> CPD:
