@@ -1,0 +1,131 @@
+"""A network while its file is being read: what was declared, where, and whether it fits together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from plausible.cpds import CPD, Array, NoisyMax, Table, table_shape
+from plausible.errors import ModelError, PlausibleError, PlausibleWarning, unknown
+from plausible.files.source import Fail
+from plausible.network import Network
+from plausible.schema import Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A distribution as a file gives it. No numbers at all means a uniform one."""
+
+    child: str
+    parents: tuple[str, ...]
+    values: Array | None
+    at: Any
+    noisy: bool = False
+
+
+class Draft:
+    """Collects variables and distributions in any order; `network` puts them together.
+
+    Parameters
+    ----------
+    fail : callable (place, message) -> DataError
+    """
+
+    def __init__(self, fail: Fail) -> None:
+        self.fail = fail
+        self.variables: dict[str, Variable] = {}
+        self.places: dict[str, Any] = {}
+        self.notes: dict[str, tuple[str, ...]] = {}
+        self.blocks: dict[str, Block] = {}
+
+    def variable(self, name: str, states: Sequence[str], at: Any, notes: Sequence[str] = ()) -> None:
+        """Declare a variable."""
+        if name in self.variables:
+            raise self.fail(at, f"variable {name!r} is declared twice; keep one")
+        if not states:
+            raise self.fail(at, f"variable {name!r} has no states; name them")
+        try:
+            self.variables[name] = Variable(name, states=tuple(states))
+        except PlausibleError as error:
+            raise self.fail(at, str(error)) from None
+        self.places[name] = at
+        if notes:
+            self.notes[name] = tuple(notes)
+
+    def distribution(
+        self, child: str, parents: Sequence[str], values: Array | None, at: Any, *, noisy: bool = False
+    ) -> None:
+        """The numbers of P(child | parents), the child's states fastest, then the last parent's.
+
+        Those of a noisy-max instead run through the parents, each with one row a state, and end with
+        the row of the leak.
+        """
+        if child in self.blocks:
+            raise self.fail(at, f"a second distribution of {child!r}; keep one")
+        self.blocks[child] = Block(child, tuple(parents), values, at, noisy)
+
+    def network(self, name: str = "", notes: Sequence[str] = ()) -> Network:
+        """The network, or the error that names the place that does not fit."""
+        cpds = {child: self._built(block) for child, block in self.blocks.items()}
+        self._fill_gap(cpds)
+        properties = {"": tuple(notes), **self.notes} if notes else self.notes
+        try:
+            ordered = {child: cpds[child] for child in self.variables}
+            return Network(None, ordered, name=name, properties=properties)
+        except PlausibleError as error:
+            first = next(iter(self.blocks.values()))
+            raise self.fail(first.at, str(error)) from None
+
+    def _built(self, block: Block) -> CPD:
+        for name in (block.child, *block.parents):
+            if name not in self.variables:
+                raise self.fail(block.at, unknown("variable", name, self.variables))
+        family = (*block.parents, block.child)
+        if len(set(family)) < len(family):
+            twice = next(name for i, name in enumerate(family) if name in family[:i])
+            raise self.fail(block.at, f"{twice!r} occurs twice in the distribution of {block.child!r}")
+        child, *parents = (self.variables[name] for name in (block.child, *block.parents))
+        try:
+            if block.noisy and block.values is not None:
+                return self._noisy_max(child, parents, block.values)
+            shape = table_shape(child, parents)
+            if block.values is None:
+                return Table(child, parents, np.full(shape, 1 / shape[-1]))
+            if block.values.size != prod(shape):
+                by = " x ".join(map(str, shape))
+                raise self.fail(
+                    block.at,
+                    f"the table of {child.name!r} needs {prod(shape)} numbers ({by}), found {block.values.size}",
+                )
+            return Table(child, parents, block.values.reshape(shape))
+        except ModelError as error:
+            raise self.fail(block.at, str(error)) from None
+
+    def _noisy_max(self, child: Variable, parents: list[Variable], values: Array) -> NoisyMax:
+        rows = [len(parent.states) for parent in parents]
+        needed = (sum(rows) + 1) * len(child.states)
+        if values.size != needed:
+            raise self.fail(
+                self.blocks[child.name].at,
+                f"the noisy-max of {child.name!r} needs {needed} numbers, found {values.size}",
+            )
+        table = values.reshape(-1, len(child.states))
+        return NoisyMax(child, parents, np.split(table[:-1], np.cumsum(rows)[:-1]), table[-1])
+
+    def _fill_gap(self, cpds: dict[str, CPD]) -> None:
+        """One variable may lack a distribution if no other needs it; more looks like a file cut short."""
+        missing = [name for name in self.variables if name not in cpds]
+        needed = {parent.name for cpd in cpds.values() for parent in cpd.parents}
+        for name in missing:
+            error = self.fail(self.places[name], f"variable {name!r} has no distribution; is the file whole?")
+            if len(missing) > 1 or name in needed or not cpds:
+                raise error
+            said = str(error).replace("is the file whole?", "it is taken as uniform")
+            warnings.warn(said, PlausibleWarning, stacklevel=4)
+            states = self.variables[name].states
+            cpds[name] = Table(self.variables[name], (), np.full(len(states), 1 / len(states)))
