@@ -61,7 +61,7 @@ def _format(name: str, *suffixes: str, looks: bytes) -> Format:
 FORMATS = (
     _format("bif", ".bif", looks=BLANK + rb"(network|variable|probability|property)\b"),
     _format("xmlbif", ".xml", ".bifxml", ".xmlbif", looks=rb"<(!DOCTYPE\s+)?BIF\b"),
-    _format("net", ".net", ".hugin", looks=BLANK + rb"(net\s*\{|(discrete\s+|continuous\s+)?node\b|potential\b)"),
+    _format("net", ".net", looks=BLANK + rb"(net\s*\{|(\w+\s+)?node\b|potential\b)"),
     _format("xdsl", ".xdsl", looks=rb"<smile\b"),
     _format("uai", ".uai", looks=BLANK + rb"(BAYES|MARKOV)\b"),
     _format("dsl", ".dsl", looks=BLANK + rb"net\s+\w+\s*\{"),

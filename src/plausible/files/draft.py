@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from plausible.cpds import CPD, Array, NoisyMax, Table, table_shape
+from plausible.cpds import CPD, SUM_TOLERANCE, Array, NoisyMax, Table, row_name, table_shape
 from plausible.errors import ModelError, PlausibleError, PlausibleWarning, unknown
 from plausible.files.source import Fail
 from plausible.network import Network
 from plausible.schema import Variable
+
+ROUNDED = 2e-3
+"""Rows of a file that miss 1 by no more were rounded by whoever wrote them: scaled, with a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Draft:
         self.places: dict[str, Any] = {}
         self.notes: dict[str, tuple[str, ...]] = {}
         self.blocks: dict[str, Block] = {}
+        self.rounded: list[tuple[str, Any]] = []
 
     def variable(self, name: str, states: Sequence[str], at: Any, notes: Sequence[str] = ()) -> None:
         """Declare a variable."""
@@ -72,6 +76,7 @@ class Draft:
     def network(self, name: str = "", notes: Sequence[str] = ()) -> Network:
         """The network, or the error that names the place that does not fit."""
         cpds = {child: self._built(block) for child, block in self.blocks.items()}
+        self._warn()
         self._fill_gap(cpds)
         properties = {"": tuple(notes), **self.notes} if notes else self.notes
         try:
@@ -98,13 +103,29 @@ class Draft:
                 return Table(child, parents, np.full(shape, 1 / shape[-1]))
             if block.values.size != prod(shape):
                 by = " x ".join(map(str, shape))
-                raise self.fail(
-                    block.at,
-                    f"the table of {child.name!r} needs {prod(shape)} numbers ({by}), found {block.values.size}",
-                )
-            return Table(child, parents, block.values.reshape(shape))
+                needs = f"the table of {child.name!r} needs {prod(shape)} numbers ({by})"
+                raise self.fail(block.at, f"{needs}, found {block.values.size}")
+            return Table(child, parents, self._scaled(child, parents, block.values.reshape(shape), block.at))
         except ModelError as error:
             raise self.fail(block.at, str(error)) from None
+
+    def _scaled(self, child: Variable, parents: list[Variable], table: Array, at: Any) -> Array:
+        """Rows that were rounded to three digits made to sum to 1; others are left as they are."""
+        sums = table.sum(axis=-1, keepdims=True)
+        off = np.abs(sums - 1)
+        if not SUM_TOLERANCE < off.max() <= ROUNDED:
+            return table
+        worst = np.argwhere(off == off.max())[0]
+        self.rounded.append((f"{row_name(child, parents, worst[:-1])} sums to {sums[tuple(worst)]:.9g}", at))
+        scaled: Array = table / sums
+        return scaled
+
+    def _warn(self) -> None:
+        if self.rounded:
+            said, at = self.rounded[0]
+            more = f" (and so in {len(self.rounded) - 1} more tables)" if len(self.rounded) > 1 else ""
+            error = self.fail(at, f"{said}, not 1{more}; taken as rounded, and scaled")
+            warnings.warn(str(error), PlausibleWarning, stacklevel=5)
 
     def _noisy_max(self, child: Variable, parents: list[Variable], values: Array) -> NoisyMax:
         rows = [len(parent.states) for parent in parents]
@@ -126,6 +147,6 @@ class Draft:
             if len(missing) > 1 or name in needed or not cpds:
                 raise error
             said = str(error).replace("is the file whole?", "it is taken as uniform")
-            warnings.warn(said, PlausibleWarning, stacklevel=4)
+            warnings.warn(said, PlausibleWarning, stacklevel=5)
             states = self.variables[name].states
             cpds[name] = Table(self.variables[name], (), np.full(len(states), 1 / len(states)))

@@ -92,7 +92,8 @@ def _probability(scanner: Scanner) -> tuple[int, str, list[str], Rows]:
         if scanner.token == "(":
             words = scanner.words("(", ")", "a state's number")
             if not all(re.fullmatch(r"\d{1,9}", word) for word in words):
-                raise scanner.source.fail(start, f"expected numbers of states, found '{' '.join(words)[:60]}'")
+                found = " ".join(words)[:60]
+                raise scanner.source.fail(start, f"expected numbers of states, found '{found}'")
             row = tuple(map(int, words))
             scanner.expect(":", "after the parents' states")
         elif scanner.accept("default"):
@@ -129,7 +130,7 @@ def _values(draft: Draft, at: int, child: str, parents: list[str], rows: Rows) -
         raise draft.fail(at, f"the table of {child!r} needs {needed} rows, found {len(given)}")
     if len(given) == needed:
         return np.concatenate([given[row] for row in sorted(given)])
-    return np.concatenate([given.get(row, others) for row in np.ndindex(shape[:-1])])  # type: ignore[arg-type]
+    return np.concatenate([given.get(row, others) for row in np.ndindex(shape[:-1])])
 
 
 def render_dsc(network: Network) -> str:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from plausible.cpds import Array
 from plausible.errors import CallError, DataError, unknown
+from plausible.files.source import numbers
 
 DEEPEST = 100
 
@@ -76,6 +78,10 @@ class Markup:
             raise self.fail(at, f"<{element.tag}> needs one <{tag}>, and has {len(found)}")
         return found[0]
 
+    def numbers(self, element: Element) -> Array:
+        """The numbers that an element holds."""
+        return numbers(" ".join(element.text.split()), self.fail, lambda _: element.at)
+
     def attribute(self, element: Element, name: str) -> str:
         if name not in element.attributes:
             raise self.fail(element.at, f"<{element.tag}> needs the attribute '{name}'")
@@ -101,7 +107,9 @@ class Markup:
         self._trail[-1].pieces.append(text)
 
     def _refuse(self, name: str, *_: object) -> None:
-        raise self.fail(self._here(), f"the entity '{name}' is declared; entities are refused, write out its text")
+        raise self.fail(
+            self._here(), f"the entity '{name}' is declared; entities are refused, write its text"
+        )
 
 
 def element(tag: str, text: str, attributes: str = "") -> str:

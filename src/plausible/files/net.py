@@ -1,4 +1,4 @@
-"""Hugin NET (Hugin API Reference Manual, chapter "The NET language"), with and without its `net { }` block."""
+"""Hugin NET (Hugin API manual, chapter "The NET language"), with and without its `net { }` block."""
 
 from __future__ import annotations
 

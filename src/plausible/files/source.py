@@ -1,4 +1,4 @@
-"""The text of a file, read with care: where things stand, the tokens of the brace languages, long rows of numbers."""
+"""The text of a file: where things stand, the tokens of the brace languages, long rows of numbers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Scanner:
             if found := pattern.match(text, self.at):
                 self._position, self.token = found.end(), found.group()
                 return
-        raise self.source.fail(self.at, "this is never closed" if text[self.at] in '"/' else "a stray character")
+        raise self.fail("this is never closed" if text[self.at] in '"/' else "a stray character")
 
     def _match(self, pattern: re.Pattern[str], start: int) -> int:
         found = pattern.match(self.source.text, start)
@@ -137,9 +137,7 @@ def numbers(raw: str, fail: Fail, place: Callable[[int], Any]) -> Array:
             try:
                 np.fromstring(token.group(), sep=" ")
             except ValueError:
-                raise fail(
-                    place(token.start()), f"expected a number, found '{token.group()[:60]}'"
-                ) from None
+                raise fail(place(token.start()), f"expected a number, found '{token.group()[:60]}'") from None
         raise
 
 

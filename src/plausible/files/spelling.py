@@ -1,4 +1,4 @@
-"""How names, strings and notes are spelled where a format allows plain words only; each rule can be turned back."""
+"""How names, strings and notes are spelled where a format allows only plain words; all can be turned back."""
 
 from __future__ import annotations
 
@@ -54,12 +54,17 @@ def _character(code: int, spelled: str) -> str:
 def noted(notes: Iterable[str], *own: str) -> Iterator[tuple[str, str]]:
     """Notes as attributes, key and value; `note` turns them back.
 
-    A note that is no `key = value`, or whose key is one of the format's own, becomes a numbered string.
+    A note that is no `key = value`, or whose key was there before or is one of the format's own, becomes a
+    numbered string.
     """
+    taken = set(own)
     for place, said in enumerate(notes, 1):
         found = ATTRIBUTE.fullmatch(said)
-        plain = found is not None and found[1] not in own and not NUMBERED.fullmatch(found[1])
-        yield (found[1], found[2]) if found and plain else (f"note_{place}", quoted(said))
+        if found is None or found[1] in taken or NUMBERED.fullmatch(found[1]):
+            yield f"note_{place}", quoted(said)
+        else:
+            taken.add(found[1])
+            yield found[1], found[2]
 
 
 def note(key: str, value: str) -> str:

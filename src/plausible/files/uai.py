@@ -10,10 +10,11 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from plausible.cpds import Array, as_table
+from plausible.cpds import LARGEST_TABLE, Array, as_table
 from plausible.errors import CallError, DataError
 from plausible.files.draft import Draft
 from plausible.files.source import Source, numbers
@@ -24,40 +25,46 @@ NAMES = re.compile(r"^# (network|variable) (\{.*\})[ \r]*$", re.MULTILINE)
 
 
 class _Numbers:
-    """The numbers of a text after its heading, taken in order."""
+    """The numbers of a text after its heading, taken in order; a place is a number's position among them."""
 
     def __init__(self, source: Source, start: int) -> None:
         self.source = source
-        blank = COMMENT.sub(lambda found: " " * len(found[0]), source.text[start:])
-        self._text, self._start = blank, start
-        self._values = numbers(blank, source.fail, start.__add__)
-        self._next = 0
+        self._start = start
+        self._text = COMMENT.sub(lambda found: " " * len(found[0]), source.text[start:])
+        self._values = numbers(self._text, source.fail, start.__add__)
+        self.place = 0
 
-    def fail(self, back: int, what: str) -> DataError:
-        """The error for the number taken so many numbers ago."""
-        return self.source.fail(self.place(back), what)
+    @property
+    def left(self) -> int:
+        return len(self._values) - self.place
 
-    def place(self, back: int = 0) -> int:
+    def fail(self, place: int, what: str) -> DataError:
         starts = (found.start() for found in re.finditer(r"\S+", self._text))
-        wanted = self._next - back
-        return self._start + next((at for i, at in enumerate(starts) if i == wanted), len(self._text.rstrip()))
+        end = len(self._text.rstrip())
+        return self.source.fail(self._start + next(islice(starts, place, None), end), what)
 
     def take(self, count: int, what: str) -> Array:
-        left = len(self._values) - self._next
-        if left < count:
-            raise self.fail(-left, f"{what}: {count} numbers are needed, {left} are left; is the file whole?")
-        self._next += count
-        return self._values[self._next - count : self._next]
+        if self.left < count:
+            said = f"{what}: {count} numbers are needed, {self.left} are left; is the file whole?"
+            raise self.fail(len(self._values), said)
+        self.place += count
+        return self._values[self.place - count : self.place]
 
-    def whole(self, what: str) -> int:
+    def whole(self, what: str, below: int = 2**53) -> int:
         value = float(self.take(1, what)[0])
-        if not 0 <= value < 2**53 or value != int(value):
-            raise self.fail(1, f"{what}: expected a whole number, found {value:g}")
+        if value != value // 1 or not 0 <= value < 2**53:
+            raise self.fail(self.place - 1, f"{what}: expected a whole number, found {value:g}")
+        if value >= below:
+            raise self.fail(
+                self.place - 1, f"{what}: {value:g} is too high; they count from 0 to {below - 1}"
+            )
         return int(value)
 
     def end(self) -> None:
-        if self._next < len(self._values):
-            raise self.fail(0, "the file goes on after its last number; is the count before it right?")
+        if self.left:
+            raise self.fail(
+                self.place, "the file goes on after its last number; is the count before it right?"
+            )
 
 
 def parse_uai(source: bytes, where: str = "UAI") -> Network:
@@ -72,25 +79,23 @@ def parse_uai(source: bytes, where: str = "UAI") -> Network:
     found = _Numbers(text, at + len(word))
     names = _names(text)
     sizes = [found.whole("the states of a variable") for _ in range(found.whole("the number of variables"))]
-    draft, said = Draft(text.fail), names["variable"]
-    for i, size in enumerate(sizes):
-        one = said[i] if len(said) == len(sizes) else {}
+    draft, said = Draft(found.fail), names["variable"]
+    for i, size in enumerate(sizes, 1):
+        one = said[i - 1] if len(said) == len(sizes) else {}
+        if size > LARGEST_TABLE:
+            raise found.fail(i, f"a variable with {size} states is more than any table holds")
         states = one.get("states", [str(state) for state in range(size)])
         if len(states) != size:
-            raise text.fail(at, f"variable {i} has {size} states, and its comment names {len(states)}")
-        draft.variable(one.get("name", str(i)), states, found.place(len(sizes) - i), one.get("notes", ()))
+            raise found.fail(i, f"this variable has {size} states, and its comment names {len(states)}")
+        draft.variable(one.get("name", str(i - 1)), states, i, one.get("notes", ()))
     order, scopes = list(draft.variables), []
     for _ in range(found.whole("the number of tables")):
-        length = found.whole("the number of variables in a table")
-        if not 1 <= length <= len(sizes):
-            raise found.fail(1, f"a table of {length} variables, where the file has {len(sizes)}")
-        place = found.place()
-        scope = [found.whole("a variable") for _ in range(length)]
-        if max(scope) >= len(sizes):
-            raise text.fail(place, f"no variable {max(scope)}: the {len(sizes)} variables count from 0")
-        scopes.append(([order[i] for i in scope], place))
-    for scope, _ in scopes:
-        place = found.place()
+        length = found.whole("the number of variables in a table", len(sizes) + 1)
+        scopes.append([order[found.whole("a variable", len(sizes))] for _ in range(length)])
+        if not length:
+            raise found.fail(found.place - 1, "a table of no variables; each needs its child")
+    for scope in scopes:
+        place = found.place
         size = found.whole(f"the size of the table of {scope[-1]!r}")
         draft.distribution(scope[-1], scope[:-1], found.take(size, f"the table of {scope[-1]!r}"), place)
     found.end()
@@ -112,7 +117,8 @@ def render_uai(network: Network) -> str:
     """The network as UAI text. Distributions that are not tables are written as their tables."""
     place = {name: i for i, name in enumerate(network.names)}
     tables = [as_table(network[name]) for name in network.names]
-    lines = ["BAYES", str(len(place)), " ".join(str(len(v.states)) for v in network.variables), str(len(place))]
+    sizes = " ".join(str(len(v.states)) for v in network.variables)
+    lines = ["BAYES", str(len(place)), sizes, str(len(place))]
     for table in tables:
         scope = [place[v.name] for v in (*table.parents, table.child)]
         lines.append(" ".join(map(str, (len(scope), *scope))))
@@ -144,20 +150,15 @@ def read_uai_evidence(path: str | os.PathLike[str], network: Network) -> dict[st
         raise DataError(f"{where}: can't be read ({error.strerror}); check the path") from None
     found = _Numbers(source, 0)
     count = found.whole("the number of findings")
-    left = len(found._values) - 1
-    if count == 1 and left % 2 == 1:
+    if count == 1 and found.left % 2 == 1:
         count = found.whole("the number of findings")
-    elif count > 1 and left != 2 * count:
-        raise found.fail(1, f"{count} findings need {2 * count} numbers, found {left}; one sample a file")
+    elif count > 1 and found.left != 2 * count:
+        said = f"{count} findings need {2 * count} numbers, found {found.left}; give one sample a file"
+        raise found.fail(0, said)
     evidence: dict[str, str] = {}
     for _ in range(count):
-        i = found.whole("a variable")
-        if i >= len(network):
-            raise found.fail(1, f"no variable {i}: the {len(network)} variables count from 0")
-        variable = network.variables[i]
-        state = found.whole(f"the state of {variable.name!r}")
-        if state >= len(variable.states):
-            raise found.fail(1, f"no state {state} of {variable.name!r}: its {len(variable.states)} count from 0")
+        variable = network.variables[found.whole("a variable", len(network))]
+        state = found.whole(f"the state of {variable.name!r}", len(variable.states))
         evidence[variable.name] = variable.states[state]
     found.end()
     return evidence

@@ -1,4 +1,4 @@
-"""XDSL, the format of GeNIe and SMILE (BayesFusion, SMILE manual): tables, noisy-max and deterministic nodes."""
+"""XDSL, the format of GeNIe and SMILE (SMILE manual): tables, noisy-max and deterministic nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from plausible.cpds import Array, NoisyMax, as_table
 from plausible.errors import unknown
 from plausible.files.draft import Draft
 from plausible.files.markup import Element, Markup, attribute, element
-from plausible.files.source import numbers
 from plausible.files.spelling import identifier, named, note, noted, quoted
 from plausible.network import Network
 
@@ -71,16 +70,16 @@ class _Reader:
         if node.tag == "noisymax":
             return self._noisy_max(node)
         family = [*self.parents(node), node.attributes["id"]]
-        flat = self._chosen(node) if node.tag == "deterministic" else self._numbers(node, "probabilities")
+        flat = (
+            self._chosen(node)
+            if node.tag == "deterministic"
+            else self.markup.numbers(self.markup.only(node, "probabilities"))
+        )
         shape = [len(self.states[word]) for word in family]
         if flat.size != np.prod(shape, dtype=object):
             return flat
-        axes = [axis for axis, word in enumerate(family) if word in self.turned]
+        axes = tuple(axis for axis, word in enumerate(family) if word in self.turned)
         return np.flip(flat.reshape(shape), axes).ravel()
-
-    def _numbers(self, node: Element, tag: str) -> Array:
-        found = self.markup.only(node, tag)
-        return numbers(found.text, self.markup.fail, lambda _: found.at)
 
     def _chosen(self, node: Element) -> Array:
         found, states = self.markup.only(node, "resultingstates"), self.states[node.attributes["id"]]
@@ -91,27 +90,31 @@ class _Reader:
         return np.eye(len(states))[[states.index(word) for word in words]].ravel()
 
     def _noisy_max(self, node: Element) -> Array:
-        """Rows as `Draft` wants them. The file has each parent's rows in order of strength, strongest first."""
+        """Rows as `Draft` wants them; the file has each parent's in order of strength, strongest first."""
         parents, width = self.parents(node), len(self.states[node.attributes["id"]])
-        flat = self._numbers(node, "parameters")
+        flat = self.markup.numbers(self.markup.only(node, "parameters"))
         counts = [len(self.states[word]) for word in parents]
         if not width or flat.size != (sum(counts) + 1) * width:
             return flat
         table = flat.reshape(-1, width)[:, ::-1]
-        strengths = [range(count) for count in counts]
-        for given in node.all("strengths"):
-            order = numbers(given.text, self.markup.fail, lambda _: given.at)
-            parts = np.split(order, np.cumsum(counts)[:-1])
-            if [sorted(part.tolist()) for part in parts] != [list(range(count)) for count in counts]:
-                raise self.markup.fail(given.at, "the strengths must order the states of each parent")
-            strengths = [part.astype(int) for part in parts]
         rows, start = [], 0
-        for word, order in zip(parents, strengths, strict=True):
+        for word, order in zip(parents, self._strengths(node, counts), strict=True):
             block = np.empty((len(order), width))
             block[order] = table[start : start + len(order)]
             rows.append(block[::-1] if word in self.turned else block)
             start += len(order)
         return np.concatenate([*rows, table[-1:]]).ravel()
+
+    def _strengths(self, node: Element, counts: list[int]) -> list[list[int]]:
+        """For each parent the positions of its states, the strongest first; as listed where not given."""
+        listed = [list(range(count)) for count in counts]
+        given = next(node.all("strengths"), None)
+        if given is None:
+            return listed
+        parts = np.split(self.markup.numbers(given), np.cumsum(counts)[:-1])
+        if [sorted(part.tolist()) for part in parts] != listed:
+            raise self.markup.fail(given.at, "the strengths must order the states of each parent")
+        return [part.astype(int).tolist() for part in parts]
 
 
 def _notes(markup: Markup, of: Element) -> list[str]:
@@ -137,7 +140,7 @@ def render_xdsl(network: Network) -> str:
             lines += _parameters(cpd, turned)
         else:
             table = as_table(cpd)
-            axes = [axis for axis, parent in enumerate(table.parents) if parent.name in turned]
+            axes = tuple(axis for axis, parent in enumerate(table.parents) if parent.name in turned)
             lines.append(f"\t\t\t<probabilities>{_spelled(np.flip(table.values, axes))}</probabilities>")
         lines.append(f"\t\t</{tag}>")
     return "\n".join([*lines, "\t</nodes>", "</smile>"]) + "\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from plausible.cpds import as_table
 from plausible.files.draft import Draft
 from plausible.files.markup import Element, Markup, element
-from plausible.files.source import numbers
 from plausible.network import Network
 
 HEADER = """<?xml version="1.0" encoding="UTF-8"?>
@@ -26,7 +25,7 @@ def parse_xmlbif(source: bytes, where: str = "XMLBIF") -> Network:
         draft.variable(name, variable.texts("OUTCOME"), variable.at, _notes(variable))
     for definition in (*network.all("DEFINITION"), *network.all("PROBABILITY")):
         child, table = markup.only(definition, "FOR"), markup.only(definition, "TABLE")
-        values = numbers(" ".join(table.text.split()), markup.fail, lambda _, table=table: table.at)
+        values = markup.numbers(table)
         draft.distribution(child.text, definition.texts("GIVEN"), values, definition.at)
     return draft.network(next(iter(network.texts("NAME")), ""), _notes(network))
 
