@@ -20,10 +20,11 @@ def parse_xdsl(source: bytes, where: str = "XDSL") -> Network:
     reader = _Reader(markup)
     draft = Draft(markup.fail)
     for word, node in reader.nodes.items():
-        notes = [*reader.labels.get(word, ()), *_notes(markup, node)]
+        own = _notes(markup, node)
+        notes = [*(label for label in reader.labels.get(word, ()) if label not in own), *own]
         states = [named(state) for state in reader.states[word]]
         noisy = word in reader.turned
-        draft.variable(named(word), states[::-1] if noisy else states, node.at, list(dict.fromkeys(notes)))
+        draft.variable(named(word), states[::-1] if noisy else states, node.at, notes)
         parents = [named(parent) for parent in reader.parents(node)]
         draft.distribution(named(word), parents, reader.values(node), node.at, noisy=noisy)
     return draft.network(named(markup.root.attributes.get("id", "")), _notes(markup, markup.root))
