@@ -16,7 +16,7 @@ namespace junction {
 
 namespace {
 
-constexpr double SMALL = 1e-16;        // a table whose mass is below this is scaled
+constexpr double SMALL = 1e-16;        // a table whose mass is below this, or above its inverse, is scaled
 constexpr std::size_t PRODUCTS = 8;    // tables multiplied before the product's scale is looked at
 constexpr Size HUGE_PAGE = Size{1} << 21;
 constexpr std::size_t MOST_IDLE = 4;
@@ -90,11 +90,11 @@ void Propagation::prepare() {
     }
 }
 
-// Scales a table to a total of 1 where the total is small, or always; `by` is what it was multiplied by.
+// Scales a table to a total of 1 where the total is far from it, or always; `by` is what it was multiplied by.
 void Propagation::settle(double* table, Size entries, double* logs, double* by, bool always) {
     tables::totals(table, entries, rows, by);
     bool small = always;
-    for (Size r = 0; r < rows; ++r) small = small || by[r] < SMALL;
+    for (Size r = 0; r < rows; ++r) small = small || by[r] < SMALL || by[r] > 1 / SMALL;
     if (!small) {
         std::fill_n(by, rows, 1.0);
         return;
@@ -110,7 +110,9 @@ void Propagation::collect(const Cases& cases, double* logs) {
     std::fill_n(logs, rows, 0.0);
     double by[MOST_ROWS];
     for (const Gather& one : plan.gathers) {
-        if (one.by_row) gather(one, &cases);
+        if (!one.by_row) continue;
+        gather(one, &cases);
+        if (!one.seen.empty()) settle(work + one.at, one.entries, logs, by, false);
     }
     for (const Gather& one : plan.constants) {
         for (Size r = 0; r < rows; ++r) {
@@ -121,9 +123,14 @@ void Propagation::collect(const Cases& cases, double* logs) {
     }
     for (const Weight& one : plan.weights) {
         const double* from = cases.weights + cases.starts[one.variable] * rows;
-        std::copy_n(from, plan.structure->states[one.variable] * rows, work + one.at);
+        const Size states = plan.structure->states[one.variable];
+        std::copy_n(from, states * rows, work + one.at);
+        settle(work + one.at, states, logs, by, false);
     }
-    for (const Product& one : plan.products) tables::multiply(work + one.into, work + one.from, one.along);
+    for (const Product& one : plan.products) {
+        tables::multiply(work + one.into, work + one.from, one.along);
+        settle(work + one.into, one.along.length / rows, logs, by, false);
+    }
     for (std::size_t c = plan.cliques.size(); c-- > 0;) {
         const Clique& clique = plan.cliques[c];
         double* const table = work + clique.at;

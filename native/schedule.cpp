@@ -190,15 +190,9 @@ class Compiler {
             sort_from(base, root);
             return;
         }
-        const std::vector<int>& joint = made.request.joint;
-        bool found = false;
-        for (std::size_t c = base; c < made.cliques.size() && !joint.empty() && !found; ++c) {
-            found = std::all_of(joint.begin(), joint.end(), [&](int v) {
-                return local[v] < 0 || holds(made.cliques[c], v);
-            }) && std::any_of(joint.begin(), joint.end(), [&](int v) { return local[v] >= 0; });
-            if (found) root = c;
-        }
-        for (std::size_t c = base; c < made.cliques.size() && !found; ++c) {
+        const int asked = clique_of(made.request.joint);
+        if (asked >= static_cast<int>(base)) root = asked;
+        for (std::size_t c = base; c < made.cliques.size() && asked < static_cast<int>(base); ++c) {
             if (entries(made.cliques[c].variables) > entries(made.cliques[root].variables)) root = c;
         }
         int child = static_cast<int>(root);

@@ -18,7 +18,9 @@ using Word = std::uint64_t;
 enum class Rule { fill, weighted_fill, weight, fill_then_weight };
 constexpr Rule RULES[] = {Rule::fill, Rule::weighted_fill, Rule::weight, Rule::fill_then_weight};
 
-constexpr double STEPS_AN_ENTRY = 4;  // steps of this search that take as long as one table entry does
+constexpr double STEPS_AN_ENTRY = 4;  // steps of this search, about a nanosecond each, for the time of an entry
+
+constexpr double MOST = 5e8;  // entries beyond which no better order is looked for: none would do
 
 class Random {  // splitmix64 (Steele, Lea and Flood 2014)
   public:
@@ -65,7 +67,7 @@ class Trial {
             const int v = active[place];
             active[place] = active.back();
             active.pop_back();
-            steps += static_cast<double>(active.size()) / 4;
+            steps += 3 * static_cast<double>(active.size());
             members(v, near);
             double entries = states[v];
             for (int u : near) entries *= states[u];
@@ -129,7 +131,7 @@ class Trial {
                 const int u = w * 64 + std::countr_zero(left);
                 weight *= states[u];
                 if (rule == Rule::weight) continue;
-                steps += graph.words;
+                steps += rule == Rule::weighted_fill ? 4 * graph.words : graph.words;
                 const Word* theirs = graph.row(u);
                 if (rule == Rule::weighted_fill) {
                     double missing = 0;
@@ -216,7 +218,7 @@ WIDE Elimination eliminate(const Bits& graph, const std::vector<double>& states,
         // Cliques inside others are counted on the way, at most as many entries again (two states or more).
         if (one.run(2 * best.cost, found) && found.cost < best.cost) best = std::move(found);
         spent += one.steps + graph.count;
-        if (spent > patience * STEPS_AN_ENTRY * best.cost || best.cost <= 2 * graph.count) return best;
+        if (spent > patience * STEPS_AN_ENTRY * std::min(best.cost, MOST) || best.cost <= 2 * graph.count) return best;
     }
 }
 

@@ -30,7 +30,7 @@ MEMORY = 4 << 30
 KEPT = 256
 """Schedules kept for each network."""
 
-PATIENCE = 0.5
+PATIENCE = 0.15
 """Share of a query's own time that is spent on looking for smaller tables."""
 
 FREE, SEEN, WEIGHED = range(3)
