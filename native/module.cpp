@@ -5,4 +5,5 @@
 NB_MODULE(_native, m) {
     m.doc() = "The native core of plausible: arrays in, arrays out.";
     bind_bif(m);
+    bind_junction(m);
 }

@@ -4,3 +4,4 @@
 #include <nanobind/nanobind.h>
 
 void bind_bif(nanobind::module_& m);
+void bind_junction(nanobind::module_& m);

@@ -1,0 +1,202 @@
+"""Exact inference: networks compiled for patterns of evidence, schedules kept, runs in the native core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from plausible import _native
+from plausible.cpds import Array, as_table
+from plausible.errors import CallError
+from plausible.infer.evidence import (
+    Evidence,
+    Likelihood,
+    Not,
+    Soft,
+    distribution,
+    refuse,
+    state_index,
+    unknown_variable,
+    weights,
+)
+from plausible.network import Network
+
+MEMORY = 4 << 30
+"""Bytes that a query may take; beyond, it is refused with its cost."""
+
+KEPT = 256
+"""Schedules kept for each network."""
+
+PATIENCE = 0.15
+"""Share of a query's own time that is spent on looking for smaller tables."""
+
+FREE, SEEN, WEIGHED = range(3)
+
+Key = tuple[object, ...]
+
+
+class Impossible(CallError):
+    """The evidence has probability 0. `conflict` is a smallest set of findings that can't be together."""
+
+    conflict: tuple[str, ...]
+
+    def __init__(self, message: str, conflict: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.conflict = conflict
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What an exact query takes, known before any table is made."""
+
+    entries: float
+    largest: float
+    widest: tuple[str, ...]
+    bytes: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.entries:,.0f} table entries, {self.bytes / 2**20:,.0f} MB; the largest table has "
+            f"{len(self.widest)} variables and {self.largest:,.0f} entries"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Evidence by position: states seen, likelihoods, and distributions that are to hold afterwards."""
+
+    seen: dict[int, int]
+    weighed: dict[int, Array]
+    soft: dict[int, Array]
+
+
+class Engine:
+    """The compiled side of one network."""
+
+    def __init__(self, network: Network) -> None:
+        tables = [as_table(network[name]) for name in network.names]
+        self.names = network.names
+        self.variables = network.variables
+        self.index = {name: i for i, name in enumerate(network.names)}
+        self.states = np.array([len(v.states) for v in network.variables], dtype=np.int32)
+        scopes = [[*(self.index[p.name] for p in table.parents), i] for i, table in enumerate(tables)]
+        self.scopes = scopes
+        self.values = np.concatenate([t.values.ravel() for t in tables]) if tables else np.zeros(0)
+        self.starts = np.concatenate([[0], np.cumsum(self.states)]).astype(int).tolist()
+        self.tree = _native.Tree(self.states, scopes)
+        self.spans = list(zip(self.names, self.starts[:-1], self.starts[1:], strict=True))
+        self.lookup = {
+            v.name: (i, {state: k for k, state in enumerate(v.states)}) for i, v in enumerate(self.variables)
+        }
+        self.unweighted = np.zeros(0)
+        self.schedules: dict[Key, _native.Schedule] = {}
+
+    def position(self, name: str) -> int:
+        try:
+            return self.index[name]
+        except (KeyError, TypeError):
+            raise unknown_variable(name, self.names) from None
+
+    def findings(self, given: Evidence | None) -> Findings:
+        """Evidence checked and by position."""
+        found = Findings({}, {}, {})
+        for name, finding in (given or {}).items():
+            i = self.position(name)
+            variable = self.variables[i]
+            if isinstance(finding, (str, int, np.integer)):
+                found.seen[i] = state_index(variable, finding)
+            elif isinstance(finding, (Not, Likelihood)):
+                found.weighed[i] = weights(variable, finding)
+            elif isinstance(finding, Soft):
+                found.soft[i] = distribution(variable, finding.values)
+            elif isinstance(finding, (Mapping, list, tuple, np.ndarray)):
+                found.soft[i] = distribution(variable, finding)
+            else:
+                raise refuse(variable, finding)
+        return found
+
+    def schedule(
+        self,
+        seen: Iterable[int],
+        weighed: Iterable[int] = (),
+        outputs: Iterable[int] | None = None,
+        joint: tuple[int, ...] = (),
+        late: tuple[int, ...] = (),
+        everything: bool = False,
+        rows: int = 1,
+        memory: float | None = None,
+    ) -> _native.Schedule:
+        """The schedule for a pattern of evidence and a question; `outputs` None asks for all variables."""
+        key: Key = (
+            frozenset(seen),
+            frozenset(weighed),
+            None if outputs is None else frozenset(outputs),
+            joint,
+            late,
+            everything,
+            rows,
+        )
+        found = self.schedules.get(key)
+        if found is None:
+            found = self._compile(key)
+        self._afford(found, memory)
+        return found
+
+    def _compile(self, key: Key) -> _native.Schedule:
+        seen, weighed, outputs, joint, late, everything, rows = key
+        n = len(self.names)
+        roles = np.zeros(n, dtype=np.uint8)
+        roles[list(seen)] = SEEN  # type: ignore[call-overload]
+        roles[list(weighed)] = WEIGHED  # type: ignore[call-overload]
+        wanted = np.ones(n, dtype=np.uint8)
+        if outputs is not None:
+            wanted[:] = 0
+            wanted[list(outputs)] = 1  # type: ignore[call-overload]
+        last = np.zeros(n, dtype=np.uint8)
+        last[list(late)] = 1  # type: ignore[call-overload]
+        made = self.tree.compile(roles, wanted, list(joint), last, everything, rows, PATIENCE)  # type: ignore[call-overload]
+        while len(self.schedules) >= KEPT:
+            self.schedules.pop(next(iter(self.schedules)), None)
+        self.schedules[key] = made
+        return made
+
+    def cost(self, schedule: _native.Schedule) -> Cost:
+        widest = tuple(self.names[i] for i in schedule.widest)
+        unlaid = schedule.doubles == 0
+        held = schedule.entries if unlaid else schedule.doubles
+        return Cost(schedule.entries, schedule.largest, widest, 8.0 * held)
+
+    def _afford(self, schedule: _native.Schedule, memory: float | None) -> None:
+        limit = MEMORY if memory is None else memory
+        if 8.0 * max(schedule.entries, schedule.doubles) > limit:
+            raise CallError(
+                f"exact inference would take {self.cost(schedule)}, and {limit / 2**20:,.0f} MB are allowed; "
+                "allow more with `memory`, give more evidence, or ask by sampling (method 'weighting', "
+                "'gibbs' or 'loopy')"
+            )
+
+    def case(self, findings: Findings) -> tuple[np.ndarray, Array]:
+        """One case as the core wants it."""
+        states = np.zeros(len(self.names), dtype=np.int32)
+        for i, state in findings.seen.items():
+            states[i] = state
+        if not findings.weighed:
+            return states, self.unweighted
+        weight = np.ones(self.starts[-1])
+        for i, values in findings.weighed.items():
+            weight[self.starts[i] : self.starts[i + 1]] = values
+        return states, weight
+
+
+_engines: WeakKeyDictionary[Network, Engine] = WeakKeyDictionary()
+
+
+def engine(network: Network) -> Engine:
+    """The network's engine, made at the first question."""
+    found = _engines.get(network)
+    if found is None:
+        found = _engines.setdefault(network, Engine(network))
+    return found
