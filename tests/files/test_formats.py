@@ -201,7 +201,7 @@ def test_repeated_states_and_double_definitions(form: Format) -> None:
     else:
         spelled = {"bif": '"Räin fall"', "xmlbif": "Räin fall"}.get(form.name, identifier("Räin fall"))
         twice = text.replace("wet", spelled)
-    with pytest.raises(DataError, match="twice|second|declared"):
+    with pytest.raises(DataError, match=r"twice|second|declared"):
         form.parse(twice.encode(), "x")
 
 
@@ -344,7 +344,7 @@ def test_cycles_and_unknown_names() -> None:
     )
     with pytest.raises(DataError, match="cycle: a -> b -> a"):
         BY_NAME["net"].parse((text % "a").encode(), "x")
-    with pytest.raises(DataError, match="unknown variable 'A'.*did you mean 'a'"):
+    with pytest.raises(DataError, match=r"unknown variable 'A'.*did you mean 'a'"):
         BY_NAME["net"].parse((text % "A").encode(), "x")
 
 
@@ -377,7 +377,7 @@ def test_refusals(tmp_path: Path) -> None:
     ):
         with pytest.raises(PlausibleError, match=said):
             write(network, tmp_path / path)
-    with pytest.raises(CallError, match="unknown network format 'bfi'.*did you mean 'bif'"):
+    with pytest.raises(CallError, match=r"unknown network format 'bfi'.*did you mean 'bif'"):
         write(network, tmp_path / "a", format="bfi")
     (tmp_path / "odd").write_bytes(b"hello")
     with pytest.raises(DataError, match="odd, line 1, column 1: this looks like none of the known"):
