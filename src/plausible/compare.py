@@ -74,12 +74,12 @@ def compare(first: Network | Graph, second: Network | Graph) -> Comparison:
         only_second=tuple(name for name in b.nodes if name not in a.parents),
         class_missing=tuple(pair for pair in marks if pair not in others),
         class_extra=tuple(pair for pair in others if pair not in marks),
-        class_redirected=tuple(pair for pair, mark in marks.items() if others.get(pair, mark) != mark),
+        class_redirected=tuple(pair for pair in marks if others.get(pair, marks[pair]) != marks[pair]),
     )
 
 
 def _marks(graph: Graph) -> dict[Arc, Arc | None]:
     """The pairs that the equivalence class joins, names in order, and the arc, None where it can be turned."""
     found = graph.equivalence_class()
-    pairs: dict[Arc, Arc | None] = {pair: None for pair in sorted(found.edges)}
+    pairs: dict[Arc, Arc | None] = dict.fromkeys(sorted(found.edges))
     return pairs | {(min(arc), max(arc)): arc for arc in sorted(found.arcs)}

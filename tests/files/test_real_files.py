@@ -75,7 +75,7 @@ def test_one_network_in_two_formats(one: str, other: str) -> None:
 @needs_shared
 @pytest.mark.parametrize("suffix", [".bif", ".bifxml", ".net", ".dsl"])
 def test_pyagrum_reads_ours(suffix: str, tmp_path: Path) -> None:
-    """Not XDSL and UAI: pyAgrum 3.3 takes the first parent as the fastest there, against GeNIe's own files."""
+    """Not XDSL and UAI: pyAgrum 3.3 takes the first parent as the fastest there; GeNIe does not."""
     gum = pytest.importorskip("pyagrum", reason="needs pyagrum")
     network = quietly(shared() / "data/bayesnets/bif/asia.bif.gz")
     path = tmp_path / f"a{suffix}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from plausible.errors import CallError, DataError, unknown
+from plausible.files.atomic import replacing
 
 if TYPE_CHECKING:
     from plausible.network import Network
@@ -120,24 +121,8 @@ def write(network: Network, path: str | os.PathLike[str], format: str | None = N
         )
     text = form.render(network).encode()
     packed = Path(path).suffix.lower() == ".gz"
-    write_whole(path, gzip.compress(text, mtime=0) if packed else text)
-
-
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Put the content in place in one step: a reader sees the old file or the new one, never a part."""
-    target = Path(os.path.realpath(path))
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        try:
-            with open(part, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise DataError(f"{os.fspath(path)}: can't be written ({error.strerror}); check the path") from None
+    with replacing(path) as file:
+        file.write(gzip.compress(text, mtime=0) if packed else text)
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:
