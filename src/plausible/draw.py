@@ -54,6 +54,10 @@ class _Line:
     before: float | None
     mark: str = ""
 
+    @property
+    def shown(self) -> str:
+        return f"{self.mark} {self.label}" if self.mark else self.label
+
 
 @dataclass(frozen=True, slots=True)
 class _Node:
@@ -112,14 +116,15 @@ def draw(
         variable.name: _node(variable, now.get(variable.name), before.get(variable.name), given or {})
         for variable in network.variables
     }
-    label = max((min(_width(line.label), LONGEST_STATE) for n in nodes.values() for line in n.lines), default=0)
+    lines = [line for node in nodes.values() for line in node.lines]
+    label = max((min(_width(line.shown, bold=bool(line.mark)), LONGEST_STATE) for line in lines), default=0)
     title = max((min(_width(name, 13, bold=True), LONGEST_NAME) for name in nodes), default=0)
     wide = ceil(max(2 * PAD + title, 2 * PAD + label + (8 + BAR + NUMBER if now else 0), 96))
     page = layered(network.graph, {name: (wide, node.height) for name, node in nodes.items()})
     arcs = [_arc(f"{a} → {b}", route) for (a, b), route in page.routes.items()]
     boxes = [_group(nodes[name], page.boxes[name], label) for name in network.graph.order]
     empty = [] if nodes else ['<text class="small">This network has no variables.</text>']
-    width, tall = max(page.width, 420 if caption else 200), page.height + (34 if caption else 0)
+    width, tall = max(page.width, 500 if caption else 200), page.height + (56 if caption else 0)
     foot = [f'<g transform="translate(0 {_n(page.height + 30)})">', *caption, "</g>"] if caption else []
     name = escape(network.name or "Belief network")
     words = f"{len(network)} variables, {len(network.graph.arcs)} arcs"
@@ -150,7 +155,8 @@ def _node(variable: Variable, now: Array | None, before: Array | None, given: Ev
         states = sorted(sorted(states, key=key.__getitem__)[: MOST_STATES - 1])
 
     def line(label: str, at: Sequence[int], mark: str = "") -> _Line:
-        return _Line(label, *(None if p is None else float(p[at].sum()) for p in (now, before)), mark)
+        shares = [None if beliefs is None else float(beliefs[at].sum()) for beliefs in (now, before)]
+        return _Line(label, shares[0], shares[1], mark)
 
     lines = [line(variable.states[i], [i], marks[i]) for i in states]
     if rest := [i for i in range(len(variable.states)) if i not in states]:
@@ -182,7 +188,7 @@ def _group(node: _Node, box: Box, label: float) -> str:
         f'<g class="{kind}" transform="translate({_n(box.x)} {_n(box.y)})" tabindex="0" role="img">',
         f"<title>{escape(node.described())}</title>",
         f'<rect class="box" width="{_n(box.width)}" height="{_n(box.height)}" rx="7"/>',
-        f'<text class="name" x="{_n(PAD)}" y="20">{_fitted(node.name, box.width - 2 * PAD - tag_width, 13)}</text>',
+        f'<text class="name" x="{_n(PAD)}" y="20">{_fitted(node.name, box.width - 2 * PAD - tag_width, 13, bold=True)}</text>',
     ]
     if node.finding:
         tag = f'<text class="small number" x="{_n(box.width - PAD)}" y="20">{node.finding}</text>'
@@ -197,12 +203,15 @@ def _group(node: _Node, box: Box, label: float) -> str:
 def _row(line: _Line, top: float, width: float, label: float) -> list[str]:
     middle = top + ROW / 2
     seen = ' class="seen"' if line.mark else ""
-    sign = f"{line.mark} " if line.mark else ""
-    parts = [f'<text{seen} x="{_n(PAD)}" y="{_n(middle + 4)}">{_fitted(sign + line.label, label + 2)}</text>']
+    parts = [
+        f'<text{seen} x="{_n(PAD)}" y="{_n(middle + 4)}">{_fitted(line.shown, label + 2, bold=bool(seen))}</text>'
+    ]
     if line.now is None:
         return parts
     x, long = PAD + label + 8, width - 2 * PAD - label - 8 - NUMBER
-    parts.append(f'<rect class="track" x="{_n(x)}" y="{_n(middle - 5)}" width="{_n(long)}" height="10" rx="2"/>')
+    parts.append(
+        f'<rect class="track" x="{_n(x)}" y="{_n(middle - 5)}" width="{_n(long)}" height="10" rx="2"/>'
+    )
     if (filled := long * line.now) >= 0.05:
         bar = f'x="{_n(x)}" y="{_n(middle - 5)}" width="{_n(filled)}" height="10" rx="2"'
         parts.append(f'<rect class="bar" {bar}/>')
@@ -222,9 +231,9 @@ def _legend(log_probability: float) -> list[str]:
         '<text class="small" x="34" y="0">now</text>',
         '<line x1="76" x2="76" y1="-11" y2="3" stroke="#10181f" stroke-width="1.6"/>',
         '<text class="small" x="84" y="0">before the evidence</text>',
-        '<rect class="box" style="stroke:#10181f;stroke-width:2.5" x="204" y="-10" width="22" height="12" rx="3"/>',
-        '<text class="small" x="234" y="0">evidence ◆ ✕ ≈</text>',
-        f'<text class="small" x="340" y="0">P(evidence) = {chance}</text>',
+        '<rect class="box" style="stroke:#10181f;stroke-width:2.5" x="212" y="-10" width="22" height="12" rx="3"/>',
+        '<text class="small" x="242" y="0">evidence: ◆ observed, ✕ ruled out, ≈ weighed</text>',
+        f'<text class="small" x="0" y="22">probability of the evidence: {chance}</text>',
     ]
 
 
@@ -264,12 +273,12 @@ def _width(text: str, size: float = 12, *, bold: bool = False) -> float:
         0.9 if c in WIDE else 0.68 if c.isupper() else 0.57
         for c in text
     )  # fmt: skip
-    return ems * size * (1.06 if bold else 1.0)
+    return ems * size * (1.12 if bold else 1.0)
 
 
-def _fitted(text: str, width: float, size: float = 12) -> str:
+def _fitted(text: str, width: float, size: float = 12, *, bold: bool = False) -> str:
     """The text, or as much of its beginning as fits."""
     shown = text
-    while len(shown) > 1 and _width(shown, size) > width:
+    while len(shown) > 1 and _width(shown, size, bold=bold) > width:
         shown = shown.removesuffix("…")[:-1] + "…"
     return escape(shown)

@@ -1,10 +1,12 @@
-"""Where the nodes and arcs of a graph go on a page: layers from top to bottom (Sugiyama, Tagawa and Toda 1981)."""
+"""Where a graph goes on a page: layers from top to bottom (Sugiyama, Tagawa and Toda 1981)."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
 from statistics import median
 
 from plausible.graph import Arc, Graph
@@ -17,6 +19,9 @@ SWEEPS = 24
 
 BETWEEN = 28.0
 """Clear space between boxes of a layer; a passing arc needs half of it."""
+
+FEWEST_WIDE = 8
+"""Nodes that any layer may hold; on big pages more."""
 
 NEAREST, FARTHEST = 54.0, 130.0
 """Space between layers; more where arcs run far to the side."""
@@ -70,6 +75,7 @@ def layered(graph: Graph, sizes: Mapping[str, Size]) -> Layout:
     chains = {arc: _chain(spots[arc[0]], spots[arc[1]]) for arc in graph.arcs}
     layers = _ordered(list(spots.values()), chains, max(level.values()) + 1)
     _spread(layers)
+    _straightened(layers, chains.values())
     return _drawn(graph, sizes, spots, chains, layers)
 
 
@@ -82,14 +88,28 @@ def _levels(graph: Graph) -> dict[str, int]:
         below = graph.children[name]
         if len(below) > len(graph.parents[name]):
             level[name] = min(level[child] for child in below) - 1
+    _fold(graph, level)
     return level
+
+
+def _fold(graph: Graph, level: dict[str, int]) -> None:
+    """Nodes without children go a layer down from layers that are too wide for the page."""
+    most = max(FEWEST_WIDE, round(1.4 * len(level) ** 0.5))
+    depth = 0
+    while depth <= max(level.values()):
+        layer = [name for name in graph.nodes if level[name] == depth]
+        leaves = [name for name in layer if graph.parents[name] and not graph.children[name]]
+        spare = max(0, len(layer) - most)
+        for name in leaves[len(leaves) - min(spare, len(leaves)) :]:
+            level[name] += 1
+        depth += 1
 
 
 def _chain(top: _Spot, bottom: _Spot) -> list[_Spot]:
     """The spots of an arc from parent to child, one in each layer between, linked."""
     passing = [_Spot("", layer, 0.0, [], []) for layer in range(top.layer + 1, bottom.layer)]
     chain = [top, *passing, bottom]
-    for upper, lower in zip(chain, chain[1:], strict=False):
+    for upper, lower in pairwise(chain):
         upper.below.append(lower)
         lower.above.append(upper)
     return chain
@@ -190,12 +210,30 @@ def _spread(layers: list[list[_Spot]]) -> None:
             wanted, weights = [], []
             for spot in layer:
                 near = spot.above + spot.below if both else spot.above if down else spot.below
-                pull = [8.0 if spot.passing and other.passing else 2.0 if other.passing else 1.0 for other in near]
+                pull = [
+                    8.0 if spot.passing and other.passing else 2.0 if other.passing else 1.0 for other in near
+                ]
                 total = sum(pull)
                 middle = sum(p * other.x for p, other in zip(pull, near, strict=True))
                 wanted.append(middle / total if near else spot.x)
                 weights.append(total if near else 0.01)
             for spot, x in zip(layer, _separated(layer, wanted, weights), strict=True):
+                spot.x = x
+
+
+def _straightened(layers: list[list[_Spot]], chains: Iterable[list[_Spot]]) -> None:
+    """Arcs that pass several layers on one vertical line, where their neighbours leave room for it."""
+    beside: dict[_Spot, tuple[_Spot | None, _Spot | None]] = {}
+    for layer in layers:
+        for before, spot, after in zip([None, *layer], layer, [*layer[1:], None], strict=False):
+            beside[spot] = before, after
+    for chain in sorted(chains, key=len, reverse=True):
+        passing = chain[1:-1]
+        low = max((b.x + _apart(b, s) for s in passing if (b := beside[s][0])), default=-inf)
+        high = min((a.x - _apart(s, a) for s in passing if (a := beside[s][1])), default=inf)
+        if passing and low <= high:
+            x = min(max(sum(s.x for s in chain[1:-1]) / len(passing), low), high)
+            for spot in passing:
                 spot.x = x
 
 
@@ -211,7 +249,7 @@ def _separated(layer: Sequence[_Spot], wanted: Sequence[float], weights: Sequenc
     (Ayer, Brunk, Ewing, Reid and Silverman 1955).
     """
     offsets = [0.0]
-    for a, b in zip(layer, layer[1:], strict=False):
+    for a, b in pairwise(layer):
         offsets.append(offsets[-1] + _apart(a, b))
     pools: list[tuple[float, float, int]] = []
     for want, weight, offset in zip(wanted, weights, offsets, strict=True):
