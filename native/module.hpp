@@ -5,3 +5,5 @@
 
 void bind_bif(nanobind::module_& m);
 void bind_junction(nanobind::module_& m);
+void bind_terms(nanobind::module_& m);
+void bind_scorer(nanobind::module_& m);

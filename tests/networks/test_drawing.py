@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from plausible.cpds import LinearGaussian, Table
-from plausible.draw import draw
+from plausible.drawing import draw
 from plausible.errors import CallError
 from plausible.files import read
 from plausible.graph import Graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from plausible.compare import compare
+from plausible.comparison import compare
 from plausible.graph import Graph
 from tests.networks.naive import random_network
 
