@@ -112,7 +112,7 @@ class Compiled {
         std::vector<double> outputs(n * width), logs(n);
         {
             const nb::gil_scoped_release free;
-            blocks(values, codes, threads, 1, [&](Propagation& one, const Block& block, Size) {
+            blocks(values, codes, threads, 64, [&](Propagation& one, const Block& block, Size) {
                 std::vector<double>& found = block.found;
                 one.distribute(block.cases(*starts), found.data());
                 for (Size r = 0; r < block.count; ++r) {
@@ -228,10 +228,9 @@ class Compiled {
     }
 
     template <class Then>
-    void blocks(Doubles values, Table codes, int threads, Size least, Then&& then) const {
+    void blocks(Doubles values, Table codes, int threads, Size pieces, Then&& then) const {
         const auto n = static_cast<Size>(codes.shape(0));
         const Size count = (n + rows() - 1) / rows();
-        const Size pieces = std::max<Size>(least, std::min<Size>(count, 64));
         parallel::each(pieces, threads, [&](Size piece) {
             const Size from = count * piece / pieces, to = count * (piece + 1) / pieces;
             if (from == to) return;

@@ -6,4 +6,5 @@ NB_MODULE(_native, m) {
     m.doc() = "The native core of plausible: arrays in, arrays out.";
     bind_bif(m);
     bind_junction(m);
+    bind_rows(m);
 }

@@ -5,3 +5,4 @@
 
 void bind_bif(nanobind::module_& m);
 void bind_junction(nanobind::module_& m);
+void bind_rows(nanobind::module_& m);

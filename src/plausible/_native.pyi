@@ -38,3 +38,6 @@ class Schedule:
     def expected(
         self, values: Doubles, codes: Ints, shares: Doubles, threads: int
     ) -> tuple[Doubles, Doubles]: ...
+
+# rows.cpp
+def distinct_rows(codes: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
