@@ -1,18 +1,18 @@
 // Equal rows are found once, so that each is worked out once.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
+#include "arrays.hpp"
 #include "module.hpp"
 
 namespace nb = nanobind;
 
 namespace {
 
-using Codes = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using arrays::Codes;
 
 std::uint64_t hash(const std::int32_t* row, std::size_t width) {
     std::uint64_t h = 0x9e3779b97f4a7c15u;
@@ -21,12 +21,6 @@ std::uint64_t hash(const std::int32_t* row, std::size_t width) {
         h ^= h >> 29;
     }
     return h;
-}
-
-nb::ndarray<nb::numpy, std::int64_t> array(std::vector<std::int64_t>&& from) {
-    auto* const kept = new std::vector<std::int64_t>(std::move(from));
-    nb::capsule owner(kept, [](void* gone) noexcept { delete static_cast<std::vector<std::int64_t>*>(gone); });
-    return nb::ndarray<nb::numpy, std::int64_t>(kept->data(), {kept->size()}, owner);
 }
 
 // The first place of each distinct row, and for every row which of them it is.
@@ -53,7 +47,8 @@ nb::tuple distinct_rows(Codes codes) {
             which[r] = slots[slot];
         }
     }
-    return nb::make_tuple(array(std::move(first)), array(std::move(which)));
+    const std::size_t kept = first.size(), n = which.size();
+    return nb::make_tuple(arrays::out(std::move(first), {kept}), arrays::out(std::move(which), {n}));
 }
 
 }  // namespace
