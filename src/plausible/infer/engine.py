@@ -158,9 +158,13 @@ class Engine:
         held = schedule.entries if unlaid else schedule.doubles
         return Cost(schedule.entries, schedule.largest, widest, 8.0 * held)
 
-    def _afford(self, schedule: _native.Schedule, memory: float | None) -> None:
+    def affordable(self, schedule: _native.Schedule, memory: float | None) -> bool:
         limit = MEMORY if memory is None else memory
-        if 8.0 * max(schedule.entries, schedule.doubles) > limit:
+        return 8.0 * max(schedule.entries, schedule.doubles) <= limit
+
+    def _afford(self, schedule: _native.Schedule, memory: float | None) -> None:
+        if not self.affordable(schedule, memory):
+            limit = MEMORY if memory is None else memory
             raise CallError(
                 f"exact inference would take {self.cost(schedule)}, and {limit / 2**20:,.0f} MB are allowed; "
                 "allow more with `memory`, give more evidence, or ask by sampling (method 'weighting', "
