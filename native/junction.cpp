@@ -1,15 +1,16 @@
 // The junction tree's binding: structures, compiled schedules, single cases and many rows.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+#include <memory>
 
+#include "arrays.hpp"
 #include "module.hpp"
 #include "parallel.hpp"
-#include "propagate.hpp"
+#include "random.hpp"
+#include "tree.hpp"
 
 namespace nb = nanobind;
 
@@ -17,58 +18,39 @@ namespace {
 
 using namespace junction;
 
-using Ints = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Table = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using arrays::Bytes;
+using arrays::Codes;
+using arrays::Doubles;
+using arrays::Ints;
+using arrays::out;
 
-template <class T>
-nb::ndarray<nb::numpy, T> array(std::vector<T>&& from, std::initializer_list<std::size_t> shape) {
-    auto* const kept = new std::vector<T>(std::move(from));
-    nb::capsule owner(kept, [](void* gone) noexcept { delete static_cast<std::vector<T>*>(gone); });
-    return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
-}
-
-void require(bool right, const char* what) {
-    if (!right) throw std::invalid_argument(what);
-}
-
-// A network's structure with the buffers that its queries share.
-struct Tree {
-    std::shared_ptr<Structure> structure = std::make_shared<Structure>();
-    std::shared_ptr<Pool> pool = std::make_shared<Pool>();
-    std::shared_ptr<std::vector<Size>> starts = std::make_shared<std::vector<Size>>();  // of states
-
-    Tree(Ints states, const std::vector<std::vector<int>>& scopes) {
-        require(states.shape(0) == scopes.size(), "one scope a variable");
-        Size at = 0;
-        for (std::size_t v = 0; v < scopes.size(); ++v) {
-            require(states.data()[v] > 0, "every variable has a state");
-            structure->states.push_back(states.data()[v]);
-            starts->push_back(at);
-            at += states.data()[v];
-        }
-        starts->push_back(at);
-        structure->scopes = scopes;
-        for (std::size_t v = 0; v < scopes.size(); ++v) {
-            require(!scopes[v].empty() && scopes[v].back() == static_cast<int>(v), "a scope ends with its child");
-            Size entries = 1;
-            for (int u : scopes[v]) {
-                require(u >= 0 && static_cast<std::size_t>(u) < scopes.size(), "a scope names variables");
-                entries *= structure->states[u];
-            }
-            structure->starts.push_back(structure->values);
-            structure->values += entries;
-        }
+Tree* tree_of(Ints states, const std::vector<std::vector<int>>& scopes) {
+    require(states.shape(0) == scopes.size(), "one scope a variable");
+    auto made = std::make_unique<Tree>();
+    Structure& structure = *made->structure;
+    made->starts->push_back(0);
+    for (std::size_t v = 0; v < scopes.size(); ++v) {
+        require(states.data()[v] > 0, "every variable has a state");
+        structure.states.push_back(states.data()[v]);
+        made->starts->push_back(made->starts->back() + states.data()[v]);
     }
-};
+    structure.scopes = scopes;
+    for (std::size_t v = 0; v < scopes.size(); ++v) {
+        require(!scopes[v].empty() && scopes[v].back() == static_cast<int>(v), "a scope ends with its child");
+        Size entries = 1;
+        for (int u : scopes[v]) {
+            require(u >= 0 && static_cast<std::size_t>(u) < scopes.size(), "a scope names variables");
+            entries *= structure.states[u];
+        }
+        structure.starts.push_back(structure.values);
+        structure.values += entries;
+    }
+    return made.release();
+}
 
-class Compiled {
+class Runs {
   public:
-    Compiled(const Tree& of, Schedule&& made)
-        : plan(std::move(made)), pool(of.pool), starts(of.starts) {}
-
-    const Schedule plan;
+    explicit Runs(const Compiled& of) : plan(of.plan), pool(of.pool.get()), starts(of.starts.get()) {}
 
     nb::tuple run(Doubles values, Ints seen, Doubles weights) const {
         check(values, seen, weights);
@@ -86,7 +68,7 @@ class Compiled {
             }
         }
         const std::size_t width = outputs.size(), size = joint.size();
-        return nb::make_tuple(log, array(std::move(outputs), {width}), array(std::move(joint), {size}));
+        return nb::make_tuple(log, out(std::move(outputs), {width}), out(std::move(joint), {size}));
     }
 
     nb::tuple most_probable(Doubles values, Ints seen, Doubles weights) const {
@@ -101,18 +83,43 @@ class Compiled {
             if (std::isfinite(log)) one.trace(states.data());
         }
         const std::size_t n = states.size();
-        return nb::make_tuple(log, array(std::move(states), {n}));
+        return nb::make_tuple(log, out(std::move(states), {n}));
+    }
+
+    // Independent cases from the posterior of all variables: exact, however rare the evidence is.
+    nb::tuple draw(Doubles values, Ints seen, Doubles weights, Size count, std::uint64_t seed, int threads) const {
+        check(values, seen, weights);
+        const std::size_t n = seen.shape(0);
+        std::vector<std::int32_t> states(n * count);
+        double log = 0;
+        {
+            const nb::gil_scoped_release free;
+            Held held(*pool, plan.doubles);
+            Propagation one(plan, values.data(), held.at());
+            one.collect({seen.data(), weights.data(), *starts}, &log);
+            if (std::isfinite(log)) {
+                constexpr Size PIECE = 256;
+                parallel::each((count + PIECE - 1) / PIECE, threads, [&](Size piece) {
+                    random_numbers::Stream stream(seed, static_cast<std::uint64_t>(piece));
+                    for (Size i = piece * PIECE; i < std::min(count, (piece + 1) * PIECE); ++i) {
+                        std::copy_n(seen.data(), n, states.data() + i * n);
+                        one.draw(stream, states.data() + i * n);
+                    }
+                });
+            }
+        }
+        return nb::make_tuple(log, out(std::move(states), {static_cast<std::size_t>(count), n}));
     }
 
     // Posteriors and log probability of each row; -1 is a gap.
-    nb::tuple run_rows(Doubles values, Table codes, int threads) const {
+    nb::tuple run_rows(Doubles values, Codes codes, int threads) const {
         check(values, codes);
         const std::size_t n = codes.shape(0);
         const auto width = static_cast<std::size_t>(plan.outputs);
         std::vector<double> outputs(n * width), logs(n);
         {
             const nb::gil_scoped_release free;
-            blocks(values, codes, threads, 1, [&](Propagation& one, const Block& block, Size) {
+            blocks(values, codes, threads, 64, [&](Propagation& one, const Block& block, Size) {
                 std::vector<double>& found = block.found;
                 one.distribute(block.cases(*starts), found.data());
                 for (Size r = 0; r < block.count; ++r) {
@@ -122,11 +129,11 @@ class Compiled {
                 }
             });
         }
-        return nb::make_tuple(array(std::move(logs), {n}), array(std::move(outputs), {n, width}));
+        return nb::make_tuple(out(std::move(logs), {n}), out(std::move(outputs), {n, width}));
     }
 
     // Expected counts of every family, laid out as the distributions are, and each row's log probability.
-    nb::tuple expected(Doubles values, Table codes, Doubles shares, int threads) const {
+    nb::tuple expected(Doubles values, Codes codes, Doubles shares, int threads) const {
         check(values, codes);
         require(shares.shape(0) == codes.shape(0), "one share a row");
         require(plan.request.everything && plan.constants.empty(), "a schedule for expected counts");
@@ -151,22 +158,13 @@ class Compiled {
             families(sums[0], counts);
         }
         const std::size_t size = counts.size();
-        return nb::make_tuple(array(std::move(logs), {n}), array(std::move(counts), {size}));
+        return nb::make_tuple(out(std::move(logs), {n}), out(std::move(counts), {size}));
     }
 
   private:
-    std::shared_ptr<Pool> pool;
-    std::shared_ptr<std::vector<Size>> starts;
-
-    struct Held {  // a buffer that goes back to the pool
-        Held(Pool& from, Size doubles) : pool(from), buffer(from.take(doubles)) {}
-        ~Held() { pool.give(std::move(buffer)); }
-        Held(const Held&) = delete;
-        Held& operator=(const Held&) = delete;
-        double* at() const { return buffer.first.get(); }
-        Pool& pool;
-        Pool::Buffer buffer;
-    };
+    const Schedule& plan;
+    Pool* pool;
+    const std::vector<Size>* starts;
 
     struct Block {
         Size first = 0;
@@ -197,7 +195,7 @@ class Compiled {
         }
     }
 
-    void check(Doubles values, Table codes) const {
+    void check(Doubles values, Codes codes) const {
         require(static_cast<Size>(values.shape(0)) == plan.structure->values, "all values of the distributions");
         require(codes.shape(1) == plan.structure->states.size(), "one column a variable");
         for (std::size_t i = 0; i < codes.shape(0) * codes.shape(1); ++i) {
@@ -211,7 +209,7 @@ class Compiled {
 
     bool inside(std::int32_t code, std::size_t v) const { return code >= 0 && code < plan.structure->states[v]; }
 
-    void load(Table codes, Block& block) const {
+    void load(Codes codes, Block& block) const {
         const Size width = static_cast<Size>(codes.shape(1));
         for (Size r = 0; r < rows(); ++r) {
             const Size row = block.first + std::min(r, block.count - 1);
@@ -228,10 +226,9 @@ class Compiled {
     }
 
     template <class Then>
-    void blocks(Doubles values, Table codes, int threads, Size least, Then&& then) const {
+    void blocks(Doubles values, Codes codes, int threads, Size pieces, Then&& then) const {
         const auto n = static_cast<Size>(codes.shape(0));
         const Size count = (n + rows() - 1) / rows();
-        const Size pieces = std::max<Size>(least, std::min<Size>(count, 64));
         parallel::each(pieces, threads, [&](Size piece) {
             const Size from = count * piece / pieces, to = count * (piece + 1) / pieces;
             if (from == to) return;
@@ -303,7 +300,7 @@ Compiled* compile_for(const Tree& tree, Bytes roles, Bytes outputs, const std::v
     asked.rows = rows;
     asked.patience = patience;
     const nb::gil_scoped_release free;
-    return new Compiled(tree, compile(tree.structure, asked));
+    return new Compiled{compile(tree.structure, asked), tree.pool, tree.starts};
 }
 
 std::vector<int> widest(const Compiled& one) {
@@ -318,19 +315,31 @@ std::vector<int> widest(const Compiled& one) {
 
 void bind_junction(nb::module_& m) {
     nb::class_<Tree>(m, "Tree", "The structure of a network, ready to be compiled for patterns of evidence.")
-        .def(nb::init<Ints, const std::vector<std::vector<int>>&>(), nb::arg("states"), nb::arg("scopes"))
+        .def(nb::new_(&tree_of), nb::arg("states"), nb::arg("scopes"))
         .def("compile", &compile_for, nb::arg("roles"), nb::arg("outputs"), nb::arg("joint"), nb::arg("late"),
              nb::arg("everything"), nb::arg("rows"), nb::arg("patience"), nb::rv_policy::take_ownership);
     nb::class_<Compiled>(m, "Schedule", "A network and a pattern of evidence, compiled.")
-        .def("run", &Compiled::run, nb::arg("values"), nb::arg("seen"), nb::arg("weights"))
-        .def("most_probable", &Compiled::most_probable, nb::arg("values"), nb::arg("seen"), nb::arg("weights"))
-        .def("run_rows", &Compiled::run_rows, nb::arg("values"), nb::arg("codes"), nb::arg("threads"))
-        .def("expected", &Compiled::expected, nb::arg("values"), nb::arg("codes"), nb::arg("shares"),
-             nb::arg("threads"))
-        .def_prop_ro("entries", [](const Compiled& one) { return one.plan.entries; })
-        .def_prop_ro("largest", [](const Compiled& one) { return one.plan.largest; })
-        .def_prop_ro("doubles", [](const Compiled& one) { return one.plan.doubles; })
-        .def_prop_ro("places", [](const Compiled& one) { return one.plan.places; })
-        .def_prop_ro("joint", [](const Compiled& one) { return one.plan.joint; })
+        .def("run", [](const Compiled& of, Doubles values, Ints seen, Doubles weights) {
+            return Runs(of).run(values, seen, weights);
+        }, nb::arg("values"), nb::arg("seen"), nb::arg("weights"))
+        .def("most_probable", [](const Compiled& of, Doubles values, Ints seen, Doubles weights) {
+            return Runs(of).most_probable(values, seen, weights);
+        }, nb::arg("values"), nb::arg("seen"), nb::arg("weights"))
+        .def("draw", [](const Compiled& of, Doubles values, Ints seen, Doubles weights, Size count,
+                        std::uint64_t seed, int threads) {
+            return Runs(of).draw(values, seen, weights, count, seed, threads);
+        }, nb::arg("values"), nb::arg("seen"), nb::arg("weights"), nb::arg("count"), nb::arg("seed"),
+           nb::arg("threads"))
+        .def("run_rows", [](const Compiled& of, Doubles values, Codes codes, int threads) {
+            return Runs(of).run_rows(values, codes, threads);
+        }, nb::arg("values"), nb::arg("codes"), nb::arg("threads"))
+        .def("expected", [](const Compiled& of, Doubles values, Codes codes, Doubles shares, int threads) {
+            return Runs(of).expected(values, codes, shares, threads);
+        }, nb::arg("values"), nb::arg("codes"), nb::arg("shares"), nb::arg("threads"))
+        .def_prop_ro("entries", [](const Compiled& of) { return of.plan.entries; })
+        .def_prop_ro("largest", [](const Compiled& of) { return of.plan.largest; })
+        .def_prop_ro("doubles", [](const Compiled& of) { return of.plan.doubles; })
+        .def_prop_ro("places", [](const Compiled& of) { return of.plan.places; })
+        .def_prop_ro("joint", [](const Compiled& of) { return of.plan.joint; })
         .def_prop_ro("widest", &widest);
 }

@@ -206,24 +206,51 @@ void Propagation::joint(double* to) const {
     tables::sum(work + plan.cliques[plan.joint_clique].at, to, plan.joint_walk);
 }
 
+// Where in the clique's table the separator's states begin.
+Size Propagation::below(const Clique& clique, const std::int32_t* states) const {
+    Size at = 0;
+    for (std::size_t i = static_cast<std::size_t>(clique.own); i < clique.variables.size(); ++i) {
+        at = at * plan.structure->states[clique.variables[i]] + states[clique.variables[i]];
+    }
+    return at;
+}
+
+// The states of the clique's own variables, from their place among all combinations.
+void Propagation::spread(const Clique& clique, Size place, std::int32_t* states) const {
+    for (std::size_t i = static_cast<std::size_t>(clique.own); i-- > 0;) {
+        const Size count = plan.structure->states[clique.variables[i]];
+        states[clique.variables[i]] = static_cast<std::int32_t>(place % count);
+        place /= count;
+    }
+}
+
 void Propagation::trace(std::int32_t* states) const {
-    const std::vector<Size>& counts = plan.structure->states;
     for (const Clique& clique : plan.cliques) {
         if (!clique.maximise) continue;
-        const std::size_t own = static_cast<std::size_t>(clique.own);
-        Size fixed = 0;
-        for (std::size_t i = own; i < clique.variables.size(); ++i) {
-            fixed = fixed * counts[clique.variables[i]] + states[clique.variables[i]];
-        }
-        const double* const table = work + clique.at + fixed;
+        const double* const table = work + clique.at + below(clique, states);
         Size best = 0;
         for (Size k = 1; k < clique.entries / clique.separator; ++k) {
             if (table[k * clique.separator] > table[best * clique.separator]) best = k;
         }
-        for (std::size_t i = own; i-- > 0;) {
-            states[clique.variables[i]] = static_cast<std::int32_t>(best % counts[clique.variables[i]]);
-            best /= counts[clique.variables[i]];
+        spread(clique, best, states);
+    }
+}
+
+void Propagation::draw(random_numbers::Stream& stream, std::int32_t* states) const {
+    for (const Clique& clique : plan.cliques) {
+        const double* const table = work + clique.at + below(clique, states);
+        const Size count = clique.entries / clique.separator;
+        double total = 0;
+        for (Size k = 0; k < count; ++k) total += table[k * clique.separator];
+        double left = stream.uniform() * total;
+        Size chosen = 0, possible = 0;
+        for (; chosen < count; ++chosen) {
+            const double mass = table[chosen * clique.separator];
+            if (mass > 0) possible = chosen;
+            if (mass > 0 && left < mass) break;
+            left -= mass;
         }
+        spread(clique, chosen < count ? chosen : possible, states);
     }
 }
 

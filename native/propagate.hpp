@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "random.hpp"
 #include "schedule.hpp"
 
 namespace junction {
@@ -42,6 +43,7 @@ class Propagation {
     void distribute(const Cases& cases, double* outputs);  // posteriors; outputs[place * rows + case]
     void joint(double* to) const;
     void trace(std::int32_t* states) const;      // the most probable states, one case
+    void draw(random_numbers::Stream& stream, std::int32_t* states) const;  // one case, after collecting
     void expect(const double* shares, double* sums) const;  // adds each clique's posterior, cases weighed
 
   private:
@@ -50,6 +52,8 @@ class Propagation {
     const double* values;
     double* work;
 
+    Size below(const Clique& clique, const std::int32_t* states) const;
+    void spread(const Clique& clique, Size place, std::int32_t* states) const;
     void gather(const Gather& one, const Cases* cases);
     void settle(double* table, Size entries, double* logs, double* by, bool always);
     void marginal(const double* table, const Marginal& one, double* outputs) const;

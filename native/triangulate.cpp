@@ -7,6 +7,7 @@
 #include <bit>
 #include <limits>
 
+#include "random.hpp"
 #include "wide.hpp"
 
 namespace triangulate {
@@ -22,20 +23,6 @@ constexpr double STEPS_AN_ENTRY = 4;  // steps of this search, about a nanosecon
 
 constexpr double MOST = 5e8;  // entries beyond which no better order is looked for: none would do
 
-class Random {  // splitmix64 (Steele, Lea and Flood 2014)
-  public:
-    explicit Random(Word seed) : state(seed) {}
-    Word next() {
-        Word z = (state += 0x9e3779b97f4a7c15u);
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return z ^ (z >> 31);
-    }
-
-  private:
-    Word state;
-};
-
 struct Score {
     double first;
     double second;
@@ -48,7 +35,7 @@ struct Score {
 class Trial {
   public:
     Trial(const Bits& start, const std::vector<double>& sizes, const std::vector<char>& late, Rule by, Word seed)
-        : graph(start), states(sizes), last(late), rule(by), random(seed), ties(seed != 0) {}
+        : graph(start), states(sizes), last(late), rule(by), random(seed, 0), ties(seed != 0) {}
 
     // False where the tables grow beyond `limit` on the way.
     INLINE bool run(double limit, Elimination& found) {
@@ -95,7 +82,7 @@ class Trial {
     const std::vector<double>& states;
     const std::vector<char>& last;
     Rule rule;
-    Random random;
+    random_numbers::Stream random;
     bool ties;
 
     void members(int v, std::vector<int>& near) const {

@@ -33,8 +33,55 @@ class Schedule:
     joint: list[int]
     widest: list[int]
     def run(self, values: Doubles, seen: Ints, weights: Doubles) -> tuple[float, Doubles, Doubles]: ...
+    def draw(
+        self, values: Doubles, seen: Ints, weights: Doubles, count: int, seed: int, threads: int
+    ) -> tuple[float, Ints]: ...
     def most_probable(self, values: Doubles, seen: Ints, weights: Doubles) -> tuple[float, Ints]: ...
     def run_rows(self, values: Doubles, codes: Ints, threads: int) -> tuple[Doubles, Doubles]: ...
     def expected(
         self, values: Doubles, codes: Ints, shares: Doubles, threads: int
     ) -> tuple[Doubles, Doubles]: ...
+
+# rows.cpp
+def distinct_rows(codes: Ints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]: ...
+
+# sampling.cpp
+def sample(
+    tree: Tree,
+    order: list[int],
+    values: Doubles,
+    seen: Ints,
+    weights: Doubles,
+    count: int,
+    seed: int,
+    threads: int,
+) -> tuple[Ints, Doubles]: ...
+def weigh_samples(
+    tree: Tree,
+    order: list[int],
+    values: Doubles,
+    seen: Ints,
+    weights: Doubles,
+    first: int,
+    blocks: int,
+    seed: int,
+    threads: int,
+) -> tuple[Doubles, Doubles]: ...
+
+# gibbs.cpp
+def gibbs(
+    blocks: list[Schedule],
+    values: Doubles,
+    starts: Ints,
+    weights: Doubles,
+    dropped: int,
+    kept: int,
+    seed: int,
+    first: int,
+    threads: int,
+) -> tuple[Doubles, Ints]: ...
+
+# loopy.cpp
+def loopy(
+    tree: Tree, values: Doubles, likelihood: Doubles, damping: float, precision: float, rounds: int
+) -> tuple[Doubles, float, int, bool]: ...

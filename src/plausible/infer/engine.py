@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from plausible import _native
 from plausible.cpds import Array, as_table
@@ -84,6 +85,7 @@ class Engine:
         self.states = np.array([len(v.states) for v in network.variables], dtype=np.int32)
         scopes = [[*(self.index[p.name] for p in table.parents), i] for i, table in enumerate(tables)]
         self.scopes = scopes
+        self.sizes = [table.values.size for table in tables]
         self.values = np.concatenate([t.values.ravel() for t in tables]) if tables else np.zeros(0)
         self.starts = np.concatenate([[0], np.cumsum(self.states)]).astype(int).tolist()
         self.tree = _native.Tree(self.states, scopes)
@@ -130,38 +132,25 @@ class Engine:
         memory: float | None = None,
     ) -> _native.Schedule:
         """The schedule for a pattern of evidence and a question; `outputs` None asks for all variables."""
-        key: Key = (
-            frozenset(seen),
-            frozenset(weighed),
-            None if outputs is None else frozenset(outputs),
-            joint,
-            late,
-            everything,
-            rows,
-        )
+        asked = None if outputs is None else frozenset(outputs)
+        pattern = frozenset(seen), frozenset(weighed)
+        key: Key = (*pattern, asked, joint, late, everything, rows)
         found = self.schedules.get(key)
         if found is None:
-            found = self._compile(key)
+            roles = self._marks(pattern[0], SEEN) | self._marks(pattern[1], WEIGHED)
+            wanted = self._marks(range(len(self.names)) if asked is None else asked)
+            last = self._marks(late)
+            found = self.tree.compile(roles, wanted, list(joint), last, everything, rows, PATIENCE)
+            while len(self.schedules) >= KEPT:
+                self.schedules.pop(next(iter(self.schedules)), None)
+            self.schedules[key] = found
         self._afford(found, memory)
         return found
 
-    def _compile(self, key: Key) -> _native.Schedule:
-        seen, weighed, outputs, joint, late, everything, rows = key
-        n = len(self.names)
-        roles = np.zeros(n, dtype=np.uint8)
-        roles[list(seen)] = SEEN  # type: ignore[call-overload]
-        roles[list(weighed)] = WEIGHED  # type: ignore[call-overload]
-        wanted = np.ones(n, dtype=np.uint8)
-        if outputs is not None:
-            wanted[:] = 0
-            wanted[list(outputs)] = 1  # type: ignore[call-overload]
-        last = np.zeros(n, dtype=np.uint8)
-        last[list(late)] = 1  # type: ignore[call-overload]
-        made = self.tree.compile(roles, wanted, list(joint), last, everything, rows, PATIENCE)  # type: ignore[call-overload]
-        while len(self.schedules) >= KEPT:
-            self.schedules.pop(next(iter(self.schedules)), None)
-        self.schedules[key] = made
-        return made
+    def _marks(self, at: Iterable[int], mark: int = 1) -> npt.NDArray[np.uint8]:
+        marks = np.zeros(len(self.names), dtype=np.uint8)
+        marks[list(at)] = mark
+        return marks
 
     def cost(self, schedule: _native.Schedule) -> Cost:
         widest = tuple(self.names[i] for i in schedule.widest)
@@ -169,16 +158,20 @@ class Engine:
         held = schedule.entries if unlaid else schedule.doubles
         return Cost(schedule.entries, schedule.largest, widest, 8.0 * held)
 
-    def _afford(self, schedule: _native.Schedule, memory: float | None) -> None:
+    def affordable(self, schedule: _native.Schedule, memory: float | None) -> bool:
         limit = MEMORY if memory is None else memory
-        if 8.0 * max(schedule.entries, schedule.doubles) > limit:
+        return 8.0 * max(schedule.entries, schedule.doubles) <= limit
+
+    def _afford(self, schedule: _native.Schedule, memory: float | None) -> None:
+        if not self.affordable(schedule, memory):
+            limit = MEMORY if memory is None else memory
             raise CallError(
                 f"exact inference would take {self.cost(schedule)}, and {limit / 2**20:,.0f} MB are allowed; "
                 "allow more with `memory`, give more evidence, or ask by sampling (method 'weighting', "
                 "'gibbs' or 'loopy')"
             )
 
-    def case(self, findings: Findings) -> tuple[np.ndarray, Array]:
+    def case(self, findings: Findings) -> tuple[npt.NDArray[np.int32], Array]:
         """One case as the core wants it."""
         states = np.zeros(len(self.names), dtype=np.int32)
         for i, state in findings.seen.items():

@@ -77,7 +77,7 @@ def distribution(variable: Variable, values: Vector) -> Array:
     found = vector(variable, values, "probabilities")
     if abs(found.sum() - 1) > 1e-6:
         raise CallError(f"the distribution given for {variable.name!r} sums to {found.sum():g}, not 1")
-    return found / found.sum()
+    return np.asarray(found / found.sum())
 
 
 def vector(variable: Variable, values: Vector, what: str) -> Array:

@@ -86,7 +86,7 @@ def ask(
     schedule = tree.schedule(found.seen, found.weighed, outputs, memory=memory)
     total, flat, _ = schedule.run(tree.values, *tree.case(found))
     if total == -inf:
-        raise _impossible(tree, found)
+        raise explain_impossible(tree, found)
     if outputs is None:
         return Answer({name: flat[a:b] for name, a, b in tree.spans}, total if log is None else log)
     places = schedule.places
@@ -127,7 +127,7 @@ def joint(
     schedule = tree.schedule(found.seen, found.weighed, (), free, memory=memory)
     total, _, flat = schedule.run(tree.values, *tree.case(found))
     if total == -inf:
-        raise _impossible(tree, found)
+        raise explain_impossible(tree, found)
     order = schedule.joint
     table = flat.reshape([len(tree.variables[i].states) for i in order])
     inner = table.transpose([order.index(i) for i in asked if i not in found.seen])
@@ -167,7 +167,7 @@ def explanation(
     schedule = tree.schedule(found.seen, found.weighed, (), (), late, memory=memory)
     total, states = schedule.most_probable(tree.values, *tree.case(found))
     if total == -inf:
-        raise _impossible(tree, found)
+        raise explain_impossible(tree, found)
     return Explanation({tree.names[i]: tree.variables[i].states[states[i]] for i in asked}, total)
 
 
@@ -204,7 +204,7 @@ def _soft_as_weights(tree: Engine, found: Findings, memory: float | None) -> Fin
             place = schedule.places[i]
             now = flat[place : place + len(target)]
             if total == -inf or (now[target > 0] == 0).any():
-                raise _impossible(tree, Findings(found.seen, weighed, {}), tree.names[i])
+                raise explain_impossible(tree, Findings(found.seen, weighed, {}), tree.names[i])
             gap = max(gap, float(np.abs(now - target).max()))
             ratio = np.divide(target, now, out=np.zeros_like(target), where=now > 0)
             weighed[i] = weighed[i] * ratio
@@ -227,7 +227,7 @@ def _only(found: Findings, kept: Sequence[int]) -> Findings:
     )
 
 
-def _impossible(tree: Engine, found: Findings, soft: str | None = None) -> Impossible:
+def explain_impossible(tree: Engine, found: Findings, soft: str | None = None) -> Impossible:
     """The error for evidence of probability 0, with a smallest set of findings that are the cause."""
     items = [*found.seen, *found.weighed]
 
