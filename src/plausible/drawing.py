@@ -83,9 +83,7 @@ class _Node:
         return "\n".join(said)
 
 
-def draw(
-    network: Network, given: Evidence | None = None, *, beliefs: bool = True, memory: float | None = None
-) -> str:
+def draw(network: Network, given: Evidence | None = None, *, beliefs: bool = True, memory: float | None = None) -> str:
     """The network as an SVG picture.
 
     Parameters
@@ -183,12 +181,12 @@ def _finding(variable: Variable, given: Evidence) -> tuple[str, list[str]]:
 def _group(node: _Node, box: Box, label: float) -> str:
     """A node: frame, name, and a row a state with its bar."""
     kind = "node given" if node.finding else "node"
-    tag_width = _width(node.finding, 11) + 10 if node.finding else 0.0
+    room = box.width - 2 * PAD - (_width(node.finding, 11) + 10 if node.finding else 0.0)
     parts = [
         f'<g class="{kind}" transform="translate({_n(box.x)} {_n(box.y)})" tabindex="0" role="img">',
         f"<title>{escape(node.described())}</title>",
         f'<rect class="box" width="{_n(box.width)}" height="{_n(box.height)}" rx="7"/>',
-        f'<text class="name" x="{_n(PAD)}" y="20">{_fitted(node.name, box.width - 2 * PAD - tag_width, 13, bold=True)}</text>',
+        f'<text class="name" x="{_n(PAD)}" y="20">{_fitted(node.name, room, 13, bold=True)}</text>',
     ]
     if node.finding:
         tag = f'<text class="small number" x="{_n(box.width - PAD)}" y="20">{node.finding}</text>'
@@ -203,15 +201,11 @@ def _group(node: _Node, box: Box, label: float) -> str:
 def _row(line: _Line, top: float, width: float, label: float) -> list[str]:
     middle = top + ROW / 2
     seen = ' class="seen"' if line.mark else ""
-    parts = [
-        f'<text{seen} x="{_n(PAD)}" y="{_n(middle + 4)}">{_fitted(line.shown, label + 2, bold=bool(seen))}</text>'
-    ]
+    parts = [f'<text{seen} x="{_n(PAD)}" y="{_n(middle + 4)}">{_fitted(line.shown, label + 2, bold=bool(seen))}</text>']
     if line.now is None:
         return parts
     x, long = PAD + label + 8, width - 2 * PAD - label - 8 - NUMBER
-    parts.append(
-        f'<rect class="track" x="{_n(x)}" y="{_n(middle - 5)}" width="{_n(long)}" height="10" rx="2"/>'
-    )
+    parts.append(f'<rect class="track" x="{_n(x)}" y="{_n(middle - 5)}" width="{_n(long)}" height="10" rx="2"/>')
     if (filled := long * line.now) >= 0.05:
         bar = f'x="{_n(x)}" y="{_n(middle - 5)}" width="{_n(filled)}" height="10" rx="2"'
         parts.append(f'<rect class="bar" {bar}/>')

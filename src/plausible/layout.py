@@ -151,9 +151,7 @@ def _number(layers: list[list[_Spot]]) -> None:
 def _by_medians(layer: list[_Spot], down: bool) -> None:
     """Spots without neighbours on that side keep their places; the others are sorted around them."""
     keys = {
-        spot: median(other.place for other in near)
-        for spot in layer
-        if (near := spot.above if down else spot.below)
+        spot: median(other.place for other in near) for spot in layer if (near := spot.above if down else spot.below)
     }
     movable = iter(sorted((spot for spot in layer if spot in keys), key=lambda spot: keys[spot]))
     layer[:] = [next(movable) if spot in keys else spot for spot in layer]
@@ -210,9 +208,7 @@ def _spread(layers: list[list[_Spot]]) -> None:
             wanted, weights = [], []
             for spot in layer:
                 near = spot.above + spot.below if both else spot.above if down else spot.below
-                pull = [
-                    8.0 if spot.passing and other.passing else 2.0 if other.passing else 1.0 for other in near
-                ]
+                pull = [8.0 if spot.passing and other.passing else 2.0 if other.passing else 1.0 for other in near]
                 total = sum(pull)
                 middle = sum(p * other.x for p, other in zip(pull, near, strict=True))
                 wanted.append(middle / total if near else spot.x)

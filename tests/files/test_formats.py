@@ -35,17 +35,13 @@ def networks(draw: st.DrawFn) -> Network:
     """Small networks with names, states and notes of any script."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     words = draw(st.lists(names, min_size=1, max_size=5, unique=True))
-    variables = [
-        Variable(w, states=tuple(draw(st.lists(names, min_size=1, max_size=3, unique=True)))) for w in words
-    ]
+    variables = [Variable(w, states=tuple(draw(st.lists(names, min_size=1, max_size=3, unique=True)))) for w in words]
     cpds = []
     for i, variable in enumerate(variables):
         above = [variables[j] for j in rng.permutation(i)[:3] if rng.random() < 0.6]
         shape = [len(v.states) for v in (*above, variable)]
         raw = rng.exponential(size=shape) ** draw(st.sampled_from([0.1, 1, 30])) + 1e-300
-        cpds.append(
-            Table(variable, above, Table(variable, above, raw / raw.sum(axis=-1, keepdims=True)).values)
-        )
+        cpds.append(Table(variable, above, Table(variable, above, raw / raw.sum(axis=-1, keepdims=True)).values))
     said = {word: tuple(draw(st.lists(notes, max_size=3))) for word in ("", *words)}
     return Network(None, cpds, name=draw(names), properties={k: v for k, v in said.items() if v})
 
@@ -173,9 +169,7 @@ def test_rows_that_miss_one(form: Format) -> None:
     at = text.rindex("0.7")
     near = form.parse((text[:at] + "0.7000003" + text[at + 3 :]).encode(), "x")
     assert abs(as_table(near["wet"]).values.sum(axis=-1) - 1).max() < 1e-15
-    with pytest.raises(
-        DataError, match=r"line \d+, column \d+: P\(wet \| Räin fall=Asy/Patch\) sums to 0.9, not 1"
-    ):
+    with pytest.raises(DataError, match=r"line \d+, column \d+: P\(wet \| Räin fall=Asy/Patch\) sums to 0.9, not 1"):
         form.parse((text[:at] + "0.6" + text[at + 3 :]).encode(), "x")
     if form.name != "bif":
         with pytest.warns(UserWarning, match="sums to 1.001, not 1; taken as rounded, and scaled"):
@@ -242,9 +236,7 @@ def test_noisy_max_stays_one_in_xdsl() -> None:
             [[[1, 0, 0], [0.2, 0.5, 0.3]], [[1, 0, 0], [0.6, 0.3, 0.1], [0.3, 0.3, 0.4]]],
             [0.9, 0.06, 0.04],
         ),
-        Table(
-            test, (c1, ill), [[[0.99, 0.01], [0.5, 0.5], [0.1, 0.9]], [[0.98, 0.02], [0.4, 0.6], [0.2, 0.8]]]
-        ),
+        Table(test, (c1, ill), [[[0.99, 0.01], [0.5, 0.5], [0.1, 0.9]], [[0.98, 0.02], [0.4, 0.6], [0.2, 0.8]]]),
         NoisyMax(
             Variable("fever", states=("no", "yes")),
             (ill, c1),
@@ -316,9 +308,7 @@ def test_xml_that_bites(source: str, said: str) -> None:
 
 def test_external_dtd_is_not_fetched() -> None:
     assert (
-        BY_NAME["xmlbif"]
-        .parse(XML.format('<!DOCTYPE BIF SYSTEM "http://127.0.0.1:1/x.dtd">', "n").encode(), "x")
-        .name
+        BY_NAME["xmlbif"].parse(XML.format('<!DOCTYPE BIF SYSTEM "http://127.0.0.1:1/x.dtd">', "n").encode(), "x").name
         == "n"
     )
 
@@ -339,9 +329,7 @@ def test_deep_nesting_and_a_thousand_parents() -> None:
 
 
 def test_cycles_and_unknown_names() -> None:
-    text = (
-        'node a { states = ("x"); } node b { states = ("x"); } potential (a | b) { } potential (b | %s) { }'
-    )
+    text = 'node a { states = ("x"); } node b { states = ("x"); } potential (a | b) { } potential (b | %s) { }'
     with pytest.raises(DataError, match="cycle: a -> b -> a"):
         BY_NAME["net"].parse((text % "a").encode(), "x")
     with pytest.raises(DataError, match=r"unknown variable 'A'.*did you mean 'a'"):
@@ -362,6 +350,10 @@ def test_hugin_extras() -> None:
     same(network, BY_NAME["net"].parse(BY_NAME["net"].render(network).encode(), "x"))
     with pytest.raises(DataError, match="line 1, column 1: 'utility' nodes are not read"):
         BY_NAME["net"].parse(b"utility U { }", "x")
+
+
+def test_looking_takes_no_time_for_comments_without_end() -> None:
+    assert format_of("file", b"/* x */" * 5000 + b"junk") is None
 
 
 def test_content_is_believed_before_the_suffix(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def check(page: Layout, graph: Graph) -> None:
             or not (a.y < b.y + b.height and b.y < a.y + a.height)
         )
     for box in boxes.values():
-        assert -1e-6 <= box.x
+        assert box.x >= -1e-6
         assert box.x + box.width <= page.width + 1e-6
         assert box.y + box.height <= page.height + 1e-6
     assert set(page.routes) == set(graph.arcs)
@@ -158,8 +158,6 @@ def test_real_networks(name: str) -> None:
     network = read(shared() / f"data/bayesnets/bif/{name}.bif.gz")
     svg = draw(network, beliefs=len(network) < 100)
     assert len(titles(svg)) == len(network) + len(network.graph.arcs)
-    sizes = {
-        variable.name: (120.0, 30.0 + 19 * min(7, len(variable.states))) for variable in network.variables
-    }
+    sizes = {variable.name: (120.0, 30.0 + 19 * min(7, len(variable.states))) for variable in network.variables}
     if len(network) < 100:
         check(layered(network.graph, sizes), network.graph)

@@ -23,7 +23,7 @@ HEAD = 1 << 16
 LARGEST_FILE = 1 << 30
 """Bytes of the longest text that is read (1 GB): a small gzip file can unpack to any length."""
 
-BLANK = rb"\A(?:\xef\xbb\xbf)?(?:\s|//[^\n]*\n|/\*.*?\*/|%[^\n]*\n|#[^\n]*\n)*"
+BLANK = rb"\A(?:\xef\xbb\xbf)?(?:\s|//[^\n]*\n|(?>/\*.*?\*/)|[%#][^\n]*\n)*+"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,18 @@ def format_of(path: str | os.PathLike[str], head: bytes = b"") -> Format | None:
     return next(iter((*both, *by_look, *by_suffix)), None)
 
 
+def is_network(path: str | os.PathLike[str]) -> bool:
+    """Whether a file looks like a network in one of the formats, or is named like one."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEAD)
+        if head[:2] == b"\x1f\x8b":
+            head = zlib.decompressobj(wbits=31).decompress(head, HEAD)
+    except (OSError, zlib.error):
+        return format_of(path) is not None
+    return not head.startswith(b"PK") and format_of(path, head) is not None
+
+
 def read(path: str | os.PathLike[str], format: str | None = None) -> Network:
     """The network in a file of any known format, plain or gzipped.
 
@@ -116,9 +128,7 @@ def write(network: Network, path: str | os.PathLike[str], format: str | None = N
     form = format_named(format) if format else format_of(path)
     if form is None:
         known = [suffix for form in FORMATS for suffix in form.suffixes]
-        raise CallError(
-            f"{unknown('network file suffix', _suffix(path), known)}; use one of these, or name the format"
-        )
+        raise CallError(f"{unknown('network file suffix', _suffix(path), known)}; use one of these, or name the format")
     text = form.render(network).encode()
     packed = Path(path).suffix.lower() == ".gz"
     with replacing(path) as file:

@@ -65,9 +65,7 @@ def _notes(found: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(map(str, said)) for name, said in found.get("properties", {}).items()}
 
 
-def _regression(
-    child: Variable, given: Mapping[str, Any], variables: Mapping[str, Variable]
-) -> LinearGaussian:
+def _regression(child: Variable, given: Mapping[str, Any], variables: Mapping[str, Variable]) -> LinearGaussian:
     weights = {name: float(value[0]) for name, value in given["coefficients"].items()}
     intercept = weights.pop(INTERCEPT, 0.0)
     parents = [str(parent) for parent in given.get("parents", weights)]
@@ -89,9 +87,7 @@ def render_gaussian(network: Network) -> str:
             )
         parents = [parent.name for parent in cpd.parents]
         if INTERCEPT in parents:
-            raise ModelError(
-                f"{name!r} has a parent called {INTERCEPT!r}, a name the format keeps for itself"
-            )
+            raise ModelError(f"{name!r} has a parent called {INTERCEPT!r}, a name the format keeps for itself")
         weights = {parent: [weight] for parent, weight in zip(parents, cpd.weights.tolist(), strict=True)}
         cpds[name] = {
             "coefficients": {INTERCEPT: [float(cpd.intercept)]} | weights,

@@ -107,9 +107,7 @@ class Markup:
         self._trail[-1].pieces.append(text)
 
     def _refuse(self, name: str, *_: object) -> None:
-        raise self.fail(
-            self._here(), f"the entity '{name}' is declared; entities are refused, write its text"
-        )
+        raise self.fail(self._here(), f"the entity '{name}' is declared; entities are refused, write its text")
 
 
 def element(tag: str, text: str, attributes: str = "") -> str:

@@ -55,16 +55,12 @@ class _Numbers:
         if value != value // 1 or not 0 <= value < 2**53:
             raise self.fail(self.place - 1, f"{what}: expected a whole number, found {value:g}")
         if value >= below:
-            raise self.fail(
-                self.place - 1, f"{what}: {value:g} is too high; they count from 0 to {below - 1}"
-            )
+            raise self.fail(self.place - 1, f"{what}: {value:g} is too high; they count from 0 to {below - 1}")
         return int(value)
 
     def end(self) -> None:
         if self.left:
-            raise self.fail(
-                self.place, "the file goes on after its last number; is the count before it right?"
-            )
+            raise self.fail(self.place, "the file goes on after its last number; is the count before it right?")
 
 
 def parse_uai(source: bytes, where: str = "UAI") -> Network:

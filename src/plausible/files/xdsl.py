@@ -48,8 +48,7 @@ class _Reader:
                 raise markup.fail(node.at, f"the node {named(word)!r} is defined twice; keep one")
             self.nodes[word] = node
         self.states = {
-            word: [markup.attribute(state, "id") for state in node.all("state")]
-            for word, node in self.nodes.items()
+            word: [markup.attribute(state, "id") for state in node.all("state")] for word, node in self.nodes.items()
         }
         self.turned = {word for word, node in self.nodes.items() if node.tag == "noisymax"}
         self.labels = {
