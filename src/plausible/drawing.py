@@ -11,8 +11,8 @@ from unicodedata import combining, east_asian_width
 import numpy as np
 
 from plausible.cpds import Array
+from plausible.infer.approximate import Estimate, Method, estimate
 from plausible.infer.evidence import Evidence, Likelihood, Not
-from plausible.infer.exact import ask
 from plausible.layout import Box, Point, layered
 from plausible.network import Network
 from plausible.schema import Variable
@@ -83,7 +83,13 @@ class _Node:
         return "\n".join(said)
 
 
-def draw(network: Network, given: Evidence | None = None, *, beliefs: bool = True, memory: float | None = None) -> str:
+def draw(
+    network: Network,
+    given: Evidence | None = None,
+    *,
+    method: Method | None = "auto",
+    memory: float | None = None,
+) -> str:
     """The network as an SVG picture.
 
     Parameters
@@ -91,8 +97,8 @@ def draw(network: Network, given: Evidence | None = None, *, beliefs: bool = Tru
     network : Network
     given : mapping of str to finding
         Evidence; each node then shows what is believed with it, and a mark where belief was before.
-    beliefs : bool
-        False leaves the bars out, for networks too big for exact inference.
+    method : "auto", "exact", "weighting", "gibbs", "loopy" or None
+        How beliefs are found; None leaves the bars out.
     memory : float, optional
         Bytes that inference may take.
 
@@ -104,12 +110,12 @@ def draw(network: Network, given: Evidence | None = None, *, beliefs: bool = Tru
     now: Mapping[str, Array] = {}
     before: Mapping[str, Array] = {}
     caption = []
-    if beliefs and discrete and len(network):
-        answer = ask(network, given, memory=memory)
+    if method is not None and discrete and len(network):
+        answer = estimate(network, given, method, memory=memory)
         now = answer.posteriors
         if given:
-            before = ask(network, memory=memory).posteriors
-            caption = _legend(answer.log_probability)
+            before = estimate(network, None, method, memory=memory).posteriors
+            caption = _legend(answer)
     nodes = {
         variable.name: _node(variable, now.get(variable.name), before.get(variable.name), given or {})
         for variable in network.variables
@@ -217,9 +223,12 @@ def _row(line: _Line, top: float, width: float, label: float) -> list[str]:
     return [*parts, f"<text {number}>{escape(_percent(line.now))}</text>"]
 
 
-def _legend(log_probability: float) -> list[str]:
-    probability = exp(log_probability)
-    chance = f"{probability:.4g}" if probability > 1e-300 else f"e^{log_probability:.1f}"
+def _legend(answer: Estimate) -> list[str]:
+    facts = [] if answer.method == "exact" else [f"by {answer.method}"]
+    if answer.log_probability is not None:
+        chance = exp(answer.log_probability)
+        said = f"{chance:.4g}" if chance > 1e-300 else f"e^{answer.log_probability:.1f}"
+        facts.insert(0, f"probability of the evidence: {said}")
     return [
         '<rect class="bar" x="0" y="-9" width="26" height="10" rx="2"/>',
         '<text class="small" x="34" y="0">now</text>',
@@ -227,7 +236,7 @@ def _legend(log_probability: float) -> list[str]:
         '<text class="small" x="84" y="0">before the evidence</text>',
         '<rect class="box" style="stroke:#10181f;stroke-width:2.5" x="212" y="-10" width="22" height="12" rx="3"/>',
         '<text class="small" x="242" y="0">evidence: ◆ observed, ✕ ruled out, ≈ weighed</text>',
-        f'<text class="small" x="0" y="22">probability of the evidence: {chance}</text>',
+        f'<text class="small" x="0" y="22">{", ".join(facts)}</text>',
     ]
 
 

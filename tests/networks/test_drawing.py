@@ -132,12 +132,17 @@ def test_bars_are_as_long_as_beliefs() -> None:
     assert np.allclose(np.array(bars) / tracks[0], shares, atol=0.06 / tracks[0])
 
 
+def test_big_networks_can_be_sampled() -> None:
+    svg = draw(rain(), {"wet": "d"}, method="weighting")
+    assert "probability of the evidence: 0.5, by weighting<" in svg
+
+
 def test_the_observed_state_is_never_folded() -> None:
     assert ">◆ k<" in draw(rain(), {"wet": "k"})
 
 
 def test_without_beliefs() -> None:
-    svg = draw(rain(), beliefs=False)
+    svg = draw(rain(), method=None)
     assert 'class="bar"' not in svg
     assert titles(svg)[1] == "Räin & <fall>\nno\nyes"
     a, b = (Variable(name, "continuous") for name in "ab")
@@ -156,7 +161,7 @@ def test_impossible_evidence_is_an_error() -> None:
 @pytest.mark.parametrize("name", ["asia", "alarm", "insurance", "hailfinder", "munin1", "pigs"])
 def test_real_networks(name: str) -> None:
     network = read(shared() / f"data/bayesnets/bif/{name}.bif.gz")
-    svg = draw(network, beliefs=len(network) < 100)
+    svg = draw(network, method="auto" if len(network) < 100 else None)
     assert len(titles(svg)) == len(network) + len(network.graph.arcs)
     sizes = {variable.name: (120.0, 30.0 + 19 * min(7, len(variable.states))) for variable in network.variables}
     if len(network) < 100:

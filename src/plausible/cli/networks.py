@@ -216,7 +216,7 @@ def sample(
 @network_argument
 @click.option("-o", "output", type=click.Path(), metavar="FILE.svg", help="The picture; printed when not given.")
 @given_option
-@click.option("--no-beliefs", is_flag=True, help="Leave the bars out, as for networks too big for exact inference.")
+@click.option("--no-beliefs", is_flag=True, help="Leave the bars out.")
 def draw(network_file: str, output: str | None, given: tuple[str, ...], no_beliefs: bool) -> None:
     """A network as a picture (SVG), with what it believes in the nodes.
 
@@ -227,7 +227,7 @@ def draw(network_file: str, output: str | None, given: tuple[str, ...], no_belie
     from plausible.drawing import draw as drawn
 
     network, evidence = _asked(network_file, given, ())
-    svg = drawn(network, evidence, beliefs=not no_beliefs)
+    svg = drawn(network, evidence, method=None if no_beliefs else "auto")
     if output is None:
         click.echo(svg, nl=False)
         return
@@ -341,7 +341,7 @@ def network_info(network_file: str, given: tuple[str, ...], format_: show.Format
     def as_table() -> str:
         def rows() -> Iterator[dict[str, str]]:
             for key, value in record.items():
-                text = ", ".join(value) if isinstance(value, list) else show.display(value)
+                text = f"{len(value)} variables" if isinstance(value, list) else show.display(value)
                 yield {"fact": key.replace("_", " "), "value": text}
 
         return show.table(list(rows()), ["fact", "value"])

@@ -12,7 +12,7 @@ ESCAPED = re.compile(r"_x([0-9A-F]{1,6})_")
 START = "x_x_"
 ATTRIBUTE = re.compile(rf"([A-Za-z]\w*) = ({STRING.pattern}|[\w.+-]+|\([\w.+\- ]*\))", re.DOTALL | re.ASCII)
 NUMBERED = re.compile(r"note_\d+")
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "q": '"'}
 
 
 def quoted(text: str) -> str:
