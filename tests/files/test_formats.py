@@ -356,12 +356,46 @@ def test_hugin_extras() -> None:
     assert network.properties["A"] == ('label = "Asia?"', "position = (1 2)")
     assert as_table(network["B"]).values.tolist() == [[0.5, 0.5], [0.5, 0.5]]
     same(network, BY_NAME["net"].parse(BY_NAME["net"].render(network).encode(), "x"))
-    with pytest.raises(DataError, match="line 1, column 1: 'utility' nodes are not read"):
+    with pytest.raises(DataError, match="line 1, column 1: 'utility' is not read"):
         BY_NAME["net"].parse(b"utility U { }", "x")
 
 
 def test_looking_takes_no_time_for_comments_without_end() -> None:
     assert format_of("file", b"/* x */" * 5000 + b"junk") is None
+
+
+def test_conditional_gaussians_in_net() -> None:
+    net = BY_NAME["net"]
+    same(gaussians(), net.parse(net.render(gaussians()).encode(), "x"))
+    sex, part = Variable("sex", states=("f", "m")), Variable("part", states=("a", "b", "c"))
+    x, y = Variable("x é", "continuous"), Variable("y", "continuous")
+    rng = np.random.default_rng(1)
+    cpds = [
+        Table(sex, (), [0.5, 0.5]),
+        Table(part, (), [0.25, 0.25, 0.5]),
+        LinearGaussian(x, (sex,), rng.normal(size=2) * 1e-7, np.empty((2, 0)), [1, 2]),
+        LinearGaussian(y, (sex, part, x), rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 1)), rng.random((2, 3))),
+    ]
+    network = Network(None, cpds, name="mixed")
+    same(network, net.parse(net.render(network).encode(), "x"))
+    text = b"""continuous node A { } continuous node B { }
+    potential (A) { data = ( normal(0, 1) ); }
+    potential (B | A) { data = normal ( 1.5 + A - 2*A + .5, 1e-3 ); }"""
+    found = net.parse(text, "x")["B"]
+    assert isinstance(found, LinearGaussian)
+    assert (found.intercept.tolist(), found.weights.tolist(), found.variance.tolist()) == (2.0, [-1.0], 0.001)
+    for old, new, said in (
+        (b"1.5 +", b"1.5 + 2 3", "line 3, column .*expected a sum"),
+        (b"1.5 + A - 2*A + .5", b" ", "line 3, column .*expected a sum"),
+        (b"1e-3", b"x", "line 3, column .*expected a number"),
+        (b"1e-3", b"-1", "line 3, column .*variance below 0"),
+        (b"- 2*A", b"- 2*C", "line 3, column .*unknown continuous parent of 'B' 'C'"),
+        (b"normal(0, 1)", b"normal(0, 1) normal(1, 1)", "line 2, column .*needs 1 normal distributions, found 2"),
+        (b"normal(0, 1)", b"gamma(0, 1)", "expected a number"),
+        (b"normal(0, 1)", b"0.5 0.5", "a table needs categorical variables"),
+    ):
+        with pytest.raises(DataError, match=said):
+            net.parse(text.replace(old, new), "x")
 
 
 def test_content_is_believed_before_the_suffix(tmp_path: Path) -> None:
@@ -390,7 +424,7 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="not linear Gaussian"):
         write(network, tmp_path / "a.json")
     with pytest.raises(ModelError, match="not categorical"):
-        write(gaussians(), tmp_path / "a.net")
+        write(gaussians(), tmp_path / "a.bif")
     with pytest.raises(CallError, match=r"U\+0001, which XML can't carry"):
         BY_NAME["xmlbif"].render(Network(None, [Table(Variable("a\x01", states=("b",)), (), [1.0])]))
 

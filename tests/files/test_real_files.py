@@ -13,6 +13,7 @@ from plausible.errors import DataError
 from plausible.files import read, write
 from plausible.files.xdsl import parse_xdsl
 from plausible.network import Network
+from tests.files.test_formats import same
 from tests.networks.shared import needs_shared, shared
 
 FOLDERS = ("xmlbif", "net", "uai", "other", "bif")
@@ -70,6 +71,15 @@ def test_one_network_in_two_formats(one: str, other: str) -> None:
         order = [[p.name for p in y.parents].index(p.name) for p in x.parents]
         turned = y.values.transpose(*order, len(order))
         assert np.allclose(x.values, turned, rtol=0, atol=2e-6), name
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["ecoli70", "arth150", "magic-irri", "magic-niab"])
+def test_gaussian_networks_go_to_net_and_back(name: str, tmp_path: Path) -> None:
+    network = quietly(shared() / f"data/bayesnets/other/{name}.json.gz")
+    write(network, tmp_path / "a.net.gz")
+    write(read(tmp_path / "a.net.gz"), tmp_path / "a.json")
+    same(network, read(tmp_path / "a.json"))
 
 
 @needs_shared

@@ -13,6 +13,7 @@ from plausible.cli.options import add, threads_option
 from plausible.errors import CallError
 
 if TYPE_CHECKING:
+    from plausible.cpds import CPD
     from plausible.infer.evidence import Evidence
     from plausible.network import Network
 
@@ -311,13 +312,12 @@ def network_facts(network_file: str, given: tuple[str, ...]) -> dict[str, Any]:
     from plausible.infer.engine import engine
 
     network = read(network_file)
-    parameters = [getattr(network[name], "values", None) for name in network.names]
     facts: dict[str, Any] = {
         "network": network_file,
         "name": network.name,
         "variables": len(network),
         "arcs": len(network.graph.arcs),
-        "parameters": sum(v.size - v.size // v.shape[-1] for v in parameters if v is not None),
+        "parameters": sum(_parameters(network[name]) for name in network.names),
         "most_states": max((len(v.states) for v in network.variables), default=0),
         "most_parents": max((len(p) for p in network.graph.parents.values()), default=0),
     }
@@ -332,6 +332,18 @@ def network_facts(network_file: str, given: tuple[str, ...]) -> dict[str, Any]:
             "largest_table_entries": round(cost.largest),
         }
     return facts
+
+
+def _parameters(cpd: CPD) -> int:
+    """How many numbers are free: a row of k probabilities has k - 1."""
+    from plausible.cpds import LinearGaussian, NoisyMax, Table
+
+    if isinstance(cpd, LinearGaussian):
+        return cpd.intercept.size + cpd.weights.size + cpd.variance.size
+    width = len(cpd.child.states)
+    if isinstance(cpd, NoisyMax):
+        return (width - 1) * (1 + sum(len(push) - 1 for push in cpd.pushes))
+    return cpd.values.size // width * (width - 1) if isinstance(cpd, Table) else 0
 
 
 def network_info(network_file: str, given: tuple[str, ...], format_: show.Format | None) -> None:

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from plausible.cpds import CPD, SUM_TOLERANCE, Array, NoisyMax, Table, row_name, table_shape
+from plausible.cpds import CPD, SUM_TOLERANCE, Array, LinearGaussian, NoisyMax, Table, row_name, table_shape
 from plausible.errors import ModelError, PlausibleError, PlausibleWarning, unknown
 from plausible.files.source import Fail
 from plausible.network import Network
-from plausible.schema import Variable
+from plausible.schema import Kind, Variable
 
 ROUNDED = 2e-3
 """Rows of a file that miss 1 by no more were rounded by whoever wrote them: scaled, with a warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """A normal distribution whose mean is linear in the continuous parents, by name."""
+
+    intercept: float
+    weights: Mapping[str, float]
+    variance: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +35,7 @@ class Block:
 
     child: str
     parents: tuple[str, ...]
-    values: Array | None
+    values: Array | list[Normal] | None
     at: Any
     noisy: bool = False
 
@@ -47,14 +56,15 @@ class Draft:
         self.blocks: dict[str, Block] = {}
         self.rounded: list[tuple[str, Any]] = []
 
-    def variable(self, name: str, states: Sequence[str], at: Any, notes: Sequence[str] = ()) -> None:
-        """Declare a variable."""
+    def variable(self, name: str, states: Sequence[str] | None, at: Any, notes: Sequence[str] = ()) -> None:
+        """Declare a variable; a continuous one has None for its states."""
         if name in self.variables:
             raise self.fail(at, f"variable {name!r} is declared twice; keep one")
-        if not states:
+        if states is not None and not states:
             raise self.fail(at, f"variable {name!r} has no states; name them")
         try:
-            self.variables[name] = Variable(name, states=tuple(states))
+            kind: Kind = "continuous" if states is None else "categorical"
+            self.variables[name] = Variable(name, kind, tuple(states or ()))
         except PlausibleError as error:
             raise self.fail(at, str(error)) from None
         self.places[name] = at
@@ -62,9 +72,17 @@ class Draft:
             self.notes[name] = tuple(notes)
 
     def distribution(
-        self, child: str, parents: Sequence[str], values: Array | None, at: Any, *, noisy: bool = False
+        self,
+        child: str,
+        parents: Sequence[str],
+        values: Array | list[Normal] | None,
+        at: Any,
+        *,
+        noisy: bool = False,
     ) -> None:
         """The numbers of P(child | parents), the child's states fastest, then the last parent's.
+
+        Of a continuous child, a normal for each combination of its categorical parents' states.
 
         Those of a noisy-max instead run through the parents, each with one row a state, and end with
         the row of the leak.
@@ -96,6 +114,8 @@ class Draft:
             raise self.fail(block.at, f"{twice!r} occurs twice in the distribution of {block.child!r}")
         child, *parents = (self.variables[name] for name in (block.child, *block.parents))
         try:
+            if isinstance(block.values, list):
+                return self._regression(child, parents, block.values)
             if block.noisy and block.values is not None:
                 return self._noisy_max(child, parents, block.values)
             shape = table_shape(child, parents)
@@ -127,6 +147,23 @@ class Draft:
             error = self.fail(at, f"{said}, not 1{more}; taken as rounded, and scaled")
             warnings.warn(str(error), PlausibleWarning, stacklevel=5)
 
+    def _regression(self, child: Variable, parents: list[Variable], normals: list[Normal]) -> LinearGaussian:
+        discrete = [parent for parent in parents if parent.kind == "categorical"]
+        continuous = [parent for parent in parents if parent.kind == "continuous"]
+        shape = tuple(len(parent.states) for parent in discrete)
+        if len(normals) != prod(shape):
+            raise ModelError(f"{child.name!r} needs {prod(shape)} normal distributions, found {len(normals)}")
+        names = [parent.name for parent in continuous]
+        for name in (name for normal in normals for name in normal.weights if name not in names):
+            raise ModelError(unknown(f"continuous parent of {child.name!r}", name, names))
+        return LinearGaussian(
+            child,
+            [*discrete, *continuous],
+            np.array([normal.intercept for normal in normals]).reshape(shape),
+            np.array([[n.weights.get(name, 0.0) for name in names] for n in normals]).reshape(*shape, len(names)),
+            np.array([normal.variance for normal in normals]).reshape(shape),
+        )
+
     def _noisy_max(self, child: Variable, parents: list[Variable], values: Array) -> NoisyMax:
         rows = [len(parent.states) for parent in parents]
         needed = (sum(rows) + 1) * len(child.states)
@@ -144,9 +181,9 @@ class Draft:
         needed = {parent.name for cpd in cpds.values() for parent in cpd.parents}
         for name in missing:
             error = self.fail(self.places[name], f"variable {name!r} has no distribution; is the file whole?")
-            if len(missing) > 1 or name in needed or not cpds:
+            variable = self.variables[name]
+            if len(missing) > 1 or name in needed or not cpds or variable.kind == "continuous":
                 raise error
             said = str(error).replace("is the file whole?", "it is taken as uniform")
             warnings.warn(said, PlausibleWarning, stacklevel=5)
-            states = self.variables[name].states
-            cpds[name] = Table(self.variables[name], (), np.full(len(states), 1 / len(states)))
+            cpds[name] = Table(variable, (), np.full(len(variable.states), 1 / len(variable.states)))

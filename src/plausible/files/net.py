@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from math import copysign
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from plausible.cpds import Array, as_table
-from plausible.files.draft import Draft
+from plausible.cpds import Array, LinearGaussian, as_table
+from plausible.files.draft import Draft, Normal
 from plausible.files.source import Scanner, Source, numbers
 from plausible.files.spelling import STRING, identifier, named, note, noted, quoted, unquoted
 from plausible.network import Network
@@ -15,6 +18,9 @@ from plausible.network import Network
 MARKS = "{}()=;|,"
 COMMENT = r"%[^\n]*|//[^\n]*|/\*.*?\*/"
 BRACKETS = str.maketrans("(),", "   ")
+NORMAL = re.compile(r"[\s()]*+normal\s*\(([^(),]*),([^(),]*)\)[\s()]*")
+DIGITS, WORD = r"(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)", r"([A-Za-z_]\w*)"
+TERM = re.compile(rf"\s*([+-]?)\s*(?:{DIGITS}(?:\s*\*\s*{WORD})?|{WORD}(?:\s*\*\s*{DIGITS})?)\s*")
 
 
 def parse_net(source: bytes, where: str = "NET") -> Network:
@@ -30,20 +36,21 @@ def parse_net(source: bytes, where: str = "NET") -> Network:
                     title = unquoted(raw)
                 else:
                     notes.append(note(key, raw))
-        elif scanner.token in ("node", "discrete"):
-            if scanner.accept("discrete") and scanner.token != "node":
+        elif scanner.token in ("node", "discrete", "continuous"):
+            continuous = scanner.accept("continuous")
+            if (continuous or scanner.accept("discrete")) and scanner.token != "node":
                 raise scanner.expected("'node'")
-            _node(scanner, draft)
+            _node(scanner, draft, continuous)
         elif scanner.accept("potential"):
             _potential(scanner, draft)
-        elif scanner.token in ("continuous", "decision", "utility", "function", "class"):
-            raise scanner.fail(f"'{scanner.token}' nodes are not read; only discrete chance nodes are")
+        elif scanner.token in ("decision", "utility", "function", "class"):
+            raise scanner.fail(f"'{scanner.token}' is not read; only chance nodes are, discrete or continuous")
         else:
             raise scanner.expected("'net', 'node' or 'potential'")
     return draft.network(title, notes)
 
 
-def _node(scanner: Scanner, draft: Draft) -> None:
+def _node(scanner: Scanner, draft: Draft, continuous: bool) -> None:
     scanner.next()
     at = scanner.at
     word = scanner.word("the name of a node")
@@ -60,7 +67,7 @@ def _node(scanner: Scanner, draft: Draft) -> None:
                 raise scanner.source.fail(start, "expected the states between parentheses")
         else:
             notes.append(note(key, raw))
-    draft.variable(name, states, at, notes)
+    draft.variable(name, None if continuous else states, at, notes)
 
 
 def _potential(scanner: Scanner, draft: Draft) -> None:
@@ -74,11 +81,49 @@ def _potential(scanner: Scanner, draft: Draft) -> None:
         while not scanner.accept(")"):
             parents.append(named(scanner.word("a parent")))
             scanner.accept(",")
-    values = None
+    values: Array | list[Normal] | None = None
     for key, raw, start in _attributes(scanner):
-        if key == "data":
+        if key == "data" and "normal" in raw:
+            values = _normals(raw, scanner.source, start)
+        elif key == "data":
             values = numbers(raw.translate(BRACKETS), scanner.source.fail, start.__add__)
     draft.distribution(child, parents, values, at)
+
+
+def _normals(raw: str, source: Source, start: int) -> list[Normal]:
+    """`normal(mean, variance)` for each combination of the categorical parents, in any brackets."""
+    found, at = [], 0
+    while at < len(raw):
+        normal = NORMAL.match(raw, at)
+        if normal is None:
+            raise source.fail(start + at, "expected normal(mean, variance), the mean such as 1.5 + 2 * Y")
+        intercept, weights = _mean(normal[1], source, start + normal.start(1))
+        variance = numbers(normal[2], source.fail, (start + normal.start(2)).__add__)
+        if variance.size != 1:
+            raise source.fail(start + normal.start(2), "expected one number, the variance")
+        found.append(Normal(intercept, weights, float(variance[0])))
+        at = normal.end()
+    return found
+
+
+def _mean(text: str, source: Source, start: int) -> tuple[float, dict[str, float]]:
+    """`1.5 + 2 * Y - Z` as the constant and the weight of each parent."""
+    constants: list[float] = []
+    weights: dict[str, float] = {}
+    at = 0
+    while at < len(text) or not at:
+        term = TERM.match(text, at)
+        if term is None or (at and not term[1]):
+            raise source.fail(start + at, "expected a sum such as 1.5 + 2 * Y")
+        sign, digits, name, other, factor = term.groups()
+        value = float(f"{sign}{digits or factor or 1}")
+        parent = name or other
+        if parent is None:
+            constants.append(value)
+        else:
+            weights[named(parent)] = weights.get(named(parent), 0.0) + value
+        at = term.end()
+    return sum(constants), weights
 
 
 def _attributes(scanner: Scanner) -> list[tuple[str, str, int]]:
@@ -101,16 +146,19 @@ def render_net(network: Network) -> str:
     lines += [*_rendered(network.properties.get("", ())), "}"]
     for variable in network.variables:
         word, notes = identifier(variable.name), network.properties.get(variable.name, ())
-        lines += ["", f"node {word}", "{"]
+        continuous = variable.kind == "continuous"
+        lines += ["", f"{'continuous ' if continuous else ''}node {word}", "{"]
         if word != variable.name:
             lines.append(f"    label = {quoted(variable.name)};")
-        lines.append(f"    states = ({' '.join(map(quoted, variable.states))});")
+        if not continuous:
+            lines.append(f"    states = ({' '.join(map(quoted, variable.states))});")
         lines += [*_rendered(notes), "}"]
     for name in network.names:
-        table = as_table(network[name])
-        above = " ".join(identifier(parent.name) for parent in table.parents)
+        cpd = network[name]
+        above = " ".join(identifier(parent.name) for parent in cpd.parents)
         lines += ["", f"potential ({identifier(name)}{' | ' + above if above else ''})", "{"]
-        lines += [f"    data = {_nested(table.values)};", "}"]
+        data = _spelled(cpd) if isinstance(cpd, LinearGaussian) else _nested(as_table(cpd).values)
+        lines += [f"    data = {data};", "}"]
     return "\n".join(lines) + "\n"
 
 
@@ -118,7 +166,19 @@ def _rendered(notes: tuple[str, ...]) -> list[str]:
     return [f"    {key} = {value};" for key, value in noted(notes, "states", "name")]
 
 
-def _nested(values: Array) -> str:
+def _spelled(cpd: LinearGaussian) -> str:
+    """The normals of a continuous node, in brackets as its table would have."""
+    words = [identifier(parent.name) for parent in cpd.continuous]
+    spelled = np.empty(cpd.intercept.shape, dtype=object)
+    for at in np.ndindex(spelled.shape):
+        terms = [repr(float(cpd.intercept[at]))]
+        for word, weight in zip(words, cpd.weights[at].tolist(), strict=True):
+            terms.append(f"{'-' if copysign(1, weight) < 0 else '+'} {abs(weight)!r} * {word}")
+        spelled[at] = f"normal({' '.join(terms)}, {float(cpd.variance[at])!r})"
+    return _nested(np.atleast_1d(spelled))
+
+
+def _nested(values: npt.NDArray[Any]) -> str:
     """Numbers in the brackets of the axes, a line for each row of the last."""
     spans = np.cumprod(values.shape[-2::-1] if values.ndim > 1 else (), dtype=int).tolist()
     rows = values.reshape(-1, values.shape[-1]).tolist()
@@ -126,5 +186,5 @@ def _nested(values: Array) -> str:
     for i, row in enumerate(rows):
         opened = 1 + sum(i % span == 0 for span in spans)
         closed = 1 + sum((i + 1) % span == 0 for span in spans)
-        lines.append("(" * opened + " ".join(map(repr, row)) + ")" * closed)
+        lines.append("(" * opened + " ".join(map(str, row)) + ")" * closed)
     return "\n           ".join(lines)
