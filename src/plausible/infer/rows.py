@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from plausible import _native
 from plausible.cpds import Array
-from plausible.errors import CallError, DataError
+from plausible.errors import CallError, DataError, unknown
 from plausible.infer.engine import Engine, engine
 from plausible.infer.evidence import unknown_variable
 from plausible.network import Network
@@ -57,7 +57,7 @@ def _column(name: str, states: tuple[str, ...], cells: Sequence[Any] | npt.NDArr
     place: dict[Any, int] = {None: GAP, "": GAP} | {state: k for k, state in enumerate(states)}
     listed = cells.tolist() if isinstance(cells, np.ndarray) else cells
     try:
-        return list(map(place.__getitem__, listed))
+        return np.fromiter(map(place.__getitem__, listed), dtype=np.int32, count=len(listed))
     except (KeyError, TypeError):
         return [_cell(name, states, place, row, cell) for row, cell in enumerate(listed)]
 
@@ -69,8 +69,6 @@ def _cell(name: str, states: tuple[str, ...], place: dict[Any, int], row: int, c
         return GAP
     if isinstance(cell, (int, np.integer)) and GAP <= cell < len(states):
         return int(cell)
-    from plausible.errors import unknown
-
     raise DataError(f"row {row}: {unknown(f'state of variable {name!r}', str(cell), states)}")
 
 
@@ -132,7 +130,7 @@ def _run(
     mixed = np.flatnonzero(some & ~all_).tolist()
     pooled = tree.schedule(seen, mixed, asked, rows=8, memory=np.inf)
     if pooled.entries <= MOST_POOLED or not mixed:
-        wide = 16 if pooled.entries < 4000 else 8 if pooled.entries < 400_000 else 1
+        wide = 32 if pooled.entries < 4000 else 8 if pooled.entries < 400_000 else 1
         schedule = tree.schedule(seen, mixed, asked, rows=wide, memory=memory)
         logs, flat = schedule.run_rows(tree.values, rows, threads)
         return flat, logs, schedule.places
