@@ -57,16 +57,16 @@ def peer_network(network: Network) -> gum.BayesNet:
     return bn
 
 
-def sample_once(network: Network, rng: np.random.Generator) -> dict[str, int]:
+def sample_once(network: Network, rng: np.random.Generator) -> dict[str, str]:
     row: dict[str, int] = {}
     for name in network.graph.order:
         table = as_table(network[name])
         p = table.values[tuple(row[q.name] for q in table.parents)]
         row[name] = int(rng.choice(len(p), p=p))
-    return row
+    return {name: network[name].child.states[state] for name, state in row.items()}
 
 
-def peer_query(engine_of_peer: object, evidence: dict[str, int], names: tuple[str, ...]) -> None:
+def peer_query(engine_of_peer: object, evidence: dict[str, str], names: tuple[str, ...]) -> None:
     engine_of_peer.eraseAllEvidence()  # type: ignore[attr-defined]
     engine_of_peer.setEvidence(evidence)  # type: ignore[attr-defined]
     engine_of_peer.makeInference()  # type: ignore[attr-defined]

@@ -116,7 +116,7 @@ def test_bad_rows() -> None:
         predict(network, {"a": ["yes", "no", "yes"], "b": ["yes", "no", "no"]})
     with pytest.raises(DataError, match=r"row 1: unknown state of variable 'b' 'Yes'.*did you mean 'yes'"):
         predict(network, {"b": ["yes", "Yes"]}, ["a"])
-    with pytest.raises(DataError, match="row 0: unknown state of variable 'b' '7'"):
+    with pytest.raises(DataError, match="row 0: variable 'b' has no state number 7"):
         predict(network, {"b": [7]}, ["a"])
     with pytest.raises(DataError, match="row 1: 'b' has no state number 9"):
         predict(network, {"b": np.array([0, 9])}, ["a"])

@@ -154,8 +154,7 @@ class Engine:
 
     def cost(self, schedule: _native.Schedule) -> Cost:
         widest = tuple(self.names[i] for i in schedule.widest)
-        unlaid = schedule.doubles == 0
-        held = schedule.entries if unlaid else schedule.doubles
+        held = max(schedule.entries, schedule.doubles)
         return Cost(schedule.entries, schedule.largest, widest, 8.0 * held)
 
     def affordable(self, schedule: _native.Schedule, memory: float | None) -> bool:
@@ -182,6 +181,13 @@ class Engine:
         for i, values in findings.weighed.items():
             weight[self.starts[i] : self.starts[i + 1]] = values
         return states, weight
+
+
+def cost(network: Network, given: Evidence | None = None) -> Cost:
+    """What the exact posteriors of all variables would take, worked out before any table is made."""
+    tree = engine(network)
+    found = tree.findings(given)
+    return tree.cost(tree.schedule(found.seen, {**found.weighed, **found.soft}, memory=float("inf")))
 
 
 _engines: WeakKeyDictionary[Network, Engine] = WeakKeyDictionary()

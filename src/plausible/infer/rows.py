@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from plausible import _native
 from plausible.cpds import Array
-from plausible.errors import CallError, DataError, unknown
+from plausible.errors import CallError, DataError
 from plausible.infer.engine import Engine, engine
-from plausible.infer.evidence import unknown_variable
+from plausible.infer.evidence import state_index, unknown_variable
 from plausible.network import Network
+from plausible.schema import Variable
 
 Codes = npt.NDArray[np.int32]
 Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
@@ -41,17 +42,18 @@ def codes(network: Network, table: Columns) -> Codes:
     found = np.full((rows, len(names)), GAP, dtype=np.int32)
     for i, variable in enumerate(network.variables):
         if variable.name in table:
-            found[:, i] = _column(variable.name, variable.states, table[variable.name])
+            found[:, i] = _column(variable, table[variable.name])
     return found
 
 
-def _column(name: str, states: tuple[str, ...], cells: Sequence[Any] | npt.NDArray[Any]) -> Any:
+def _column(variable: Variable, cells: Sequence[Any] | npt.NDArray[Any]) -> Any:
+    states = variable.states
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu":
         wrong = (cells < GAP) | (cells >= len(states))
         if wrong.any():
             row = int(wrong.argmax())
             raise DataError(
-                f"row {row}: {name!r} has no state number {cells[row]}; its states are 0 to {len(states) - 1}"
+                f"row {row}: {variable.name!r} has no state number {cells[row]}; its states are 0 to {len(states) - 1}"
             )
         return cells
     place: dict[Any, int] = {None: GAP, "": GAP} | {state: k for k, state in enumerate(states)}
@@ -59,17 +61,18 @@ def _column(name: str, states: tuple[str, ...], cells: Sequence[Any] | npt.NDArr
     try:
         return np.fromiter(map(place.__getitem__, listed), dtype=np.int32, count=len(listed))
     except (KeyError, TypeError):
-        return [_cell(name, states, place, row, cell) for row, cell in enumerate(listed)]
+        return [_cell(variable, place, row, cell) for row, cell in enumerate(listed)]
 
 
-def _cell(name: str, states: tuple[str, ...], place: dict[Any, int], row: int, cell: Any) -> int:
+def _cell(variable: Variable, place: dict[Any, int], row: int, cell: Any) -> int:
     if isinstance(cell, str) and cell in place:
         return place[cell]
     if cell is None or cell != cell:  # NaN alone differs from itself
         return GAP
-    if isinstance(cell, (int, np.integer)) and GAP <= cell < len(states):
-        return int(cell)
-    raise DataError(f"row {row}: {unknown(f'state of variable {name!r}', str(cell), states)}")
+    try:
+        return state_index(variable, cell if isinstance(cell, (int, np.integer, np.bool_)) else str(cell))
+    except CallError as error:
+        raise DataError(f"row {row}: {error}") from None
 
 
 def predict(
