@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +49,7 @@ Finding = str | int | Not | Likelihood | Soft | Vector
 Evidence = Mapping[str, Finding]
 
 
-def state_index(variable: Variable, state: str | int) -> int:
+def state_index(variable: Variable, state: str | int | np.integer[Any] | np.bool_) -> int:
     """The index of a state given by name, by index, or as True or False."""
     if isinstance(state, str):
         return variable.index(state)
@@ -60,8 +61,8 @@ def state_index(variable: Variable, state: str | int) -> int:
     index = int(state)
     if str(index) in variable.states and variable.states.index(str(index)) != index:
         raise CallError(
-            f"is {index} the state {str(index)!r} of variable {variable.name!r}, or its state number {index}? "
-            f"write {str(index)!r}, in quotes, for the name, or any other state by its name"
+            f"is {index} the state {str(index)!r} of variable {variable.name!r}, or its state number "
+            f"{index}? write {str(index)!r}, in quotes, for the name, or any other state by its name"
         )
     if not 0 <= index < len(variable.states):
         raise CallError(

@@ -53,7 +53,8 @@ def _column(variable: Variable, cells: Sequence[Any] | npt.NDArray[Any]) -> Any:
         if wrong.any():
             row = int(wrong.argmax())
             raise DataError(
-                f"row {row}: {variable.name!r} has no state number {cells[row]}; its states are 0 to {len(states) - 1}"
+                f"row {row}: {variable.name!r} has no state number {cells[row]}; its states are 0 to "
+                f"{len(states) - 1}"
             )
         return cells
     place: dict[Any, int] = {None: GAP, "": GAP} | {state: k for k, state in enumerate(states)}
