@@ -123,6 +123,31 @@ def test_laboratory_test() -> None:  # Mitchell 1997, section 6.2.1 and exercise
     assert mixed == pytest.approx(0.7 * one + 0.3 * other, abs=1e-12)  # Jeffrey's rule
 
 
+def test_campfire() -> None:  # Mitchell 1997, figure 6.3
+    arcs = {
+        "Storm": [],
+        "BusTourGroup": [],
+        "Lightning": ["Storm"],
+        "Campfire": ["Storm", "BusTourGroup"],
+        "Thunder": ["Lightning"],
+        "ForestFire": ["Storm", "Lightning", "Campfire"],
+    }
+    rng = np.random.default_rng(0)
+    tables = {n: rng.dirichlet(np.ones(2), size=(2,) * len(above)) for n, above in arcs.items()}
+    tables["Campfire"] = np.array([[[0.4, 0.6], [0.1, 0.9]], [[0.8, 0.2], [0.2, 0.8]]])
+    network = Network(arcs, tables, states=("yes", "no"))
+    assert query(network, "Campfire", {"Storm": "yes", "BusTourGroup": "yes"})[0] == pytest.approx(0.4)
+    assert query(network, "Campfire", {"Storm": "no", "BusTourGroup": "no"})[0] == pytest.approx(0.2)
+    whole = joint(network, network.names)
+    for place in np.ndindex(whole.shape):
+        row = dict(zip(network.names, place, strict=True))
+        product = np.prod([tables[n][(*(row[p] for p in arcs[n]), row[n])] for n in arcs])
+        assert whole[place] == pytest.approx(product, abs=1e-15)
+    for name in ("Storm", "ForestFire"):
+        alone = query(network, "Thunder", {"Lightning": "yes"})
+        np.testing.assert_allclose(query(network, "Thunder", {"Lightning": "yes", name: "no"}), alone)
+
+
 def test_long_evidence_does_not_underflow() -> None:
     n = 3000
     arcs = {"c": [], **{f"x{i}": ["c"] for i in range(n)}}

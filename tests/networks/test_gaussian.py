@@ -11,7 +11,7 @@ from plausible.errors import CallError, ModelError
 from plausible.infer.engine import Impossible
 from plausible.infer.evidence import Likelihood
 from plausible.infer.exact import ask
-from plausible.infer.gaussian import ask_mixed
+from plausible.infer.gaussian import ask_mixed, sample_mixed
 from plausible.network import Network
 from plausible.schema import Variable
 
@@ -90,6 +90,15 @@ def test_functions_have_no_spread() -> None:
     assert ask_mixed(copy, {"x": 1, "y": 3}).densities["x"].mean == 1
     with pytest.raises(Impossible, match="density 0: x, y"):
         ask_mixed(copy, {"x": 1, "y": 4})
+
+
+def test_samples() -> None:
+    cases = sample_mixed(mixed(), 200_000, seed=3)
+    assert list(cases) == ["a", "b", "x", "y", "z"]
+    assert cases["a"].mean() == pytest.approx(0.7, abs=0.01)
+    assert cases["x"][cases["a"] == 1].var() == pytest.approx(2, rel=0.02)
+    residual = cases["z"] - 2 * cases["y"]
+    assert residual.mean() == pytest.approx(0, abs=0.02)
 
 
 def test_bad_calls() -> None:

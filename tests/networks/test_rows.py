@@ -24,8 +24,9 @@ def random_rows(network: Network, rng: np.random.Generator, count: int, gaps: fl
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("pooled", [True, False])
 def test_rows_are_questions(seed: int, pooled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_module, "COMPILING", 1)
     if not pooled:
-        monkeypatch.setattr(rows_module, "MOST_POOLED", 0)
+        monkeypatch.setattr(rows_module, "COMPILING", 0)
     rng = np.random.default_rng(seed)
     network = random_network(seed, nodes=7)
     table = random_rows(network, rng, 60, gaps=[0, 0.2, 0.6, 1][seed % 4])
@@ -94,6 +95,19 @@ def test_parameters_can_change_under_one_engine() -> None:
     np.testing.assert_allclose(a[1], b[1], atol=1e-12)
     for x, y in zip(a[0], b[0], strict=True):
         np.testing.assert_allclose(x, y, atol=1e-12)
+
+
+def test_gradient() -> None:
+    """d ln P(D | h) / d w is the expected count over w (Mitchell 1997, eq. 6.25; Russell et al. 1995)."""
+    network = random_network(8, nodes=5)
+    table = random_rows(network, np.random.default_rng(1), 30, 0.4)
+    tree = engine(network)
+    counts = np.concatenate([c.ravel() for c in expected_counts(tree, table)[0]])
+    for place in range(0, len(tree.values), 3):
+        step = np.zeros_like(tree.values)
+        step[place] = 1e-6
+        up, down = (expected_counts(tree, table, values=tree.values + s)[1].sum() for s in (step, -step))
+        assert counts[place] / tree.values[place] == pytest.approx((up - down) / 2e-6, rel=1e-6, abs=1e-6)
 
 
 def test_tables_of_names() -> None:

@@ -21,7 +21,7 @@ from plausible.infer.exact import (
     probability,
     query,
 )
-from plausible.infer.gaussian import MixedAnswer, Mixture, ask_mixed
+from plausible.infer.gaussian import MixedAnswer, Mixture, ask_mixed, sample_mixed
 from plausible.infer.rows import codes, expected_counts, predict
 
 __all__ = [
@@ -58,6 +58,7 @@ __all__ = [
     "probability",
     "query",
     "sample",
+    "sample_mixed",
     "value_of_observing",
     "weighting",
 ]

@@ -144,7 +144,7 @@ class Engine:
             while len(self.schedules) >= KEPT:
                 self.schedules.pop(next(iter(self.schedules)), None)
             self.schedules[key] = found
-        self._afford(found, memory)
+        self.afford(found, memory)
         return found
 
     def _marks(self, at: Iterable[int], mark: int = 1) -> npt.NDArray[np.uint8]:
@@ -161,7 +161,8 @@ class Engine:
         limit = MEMORY if memory is None else memory
         return 8.0 * max(schedule.entries, schedule.doubles) <= limit
 
-    def _afford(self, schedule: _native.Schedule, memory: float | None) -> None:
+    def afford(self, schedule: _native.Schedule, memory: float | None) -> None:
+        """CallError with the cost where a schedule's tables take more memory than is allowed."""
         if not self.affordable(schedule, memory):
             limit = MEMORY if memory is None else memory
             raise CallError(

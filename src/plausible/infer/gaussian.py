@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf, log, pi, prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,8 +89,7 @@ def ask_mixed(
     findings = dict(given or {})
     numbers = _numbers(network, findings)
     discrete, known = _discrete(network, {k: v for k, v in findings.items() if k not in numbers})
-    gaussians = [network[n] for n in network.graph.order if network[n].child.kind == "continuous"]
-    nodes = [cpd for cpd in gaussians if isinstance(cpd, LinearGaussian)]
+    nodes = _gaussians(network)
     switches = [v for v in discrete.variables if any(v in cpd.discrete for cpd in nodes)]
     combinations = prod(len(v.states) for v in switches)
     shown = [v.name for v in network.variables if v.kind == "categorical"]
@@ -221,6 +221,19 @@ def _condition(means: Array, covariances: Array, at: list[int], values: Array) -
     return means, covariances, densities
 
 
+def sample_mixed(network: Network, count: int, *, seed: int = 0) -> dict[str, npt.NDArray[Any]]:
+    """Independent cases: state indices of categorical variables, numbers of continuous ones."""
+    discrete, _ = _discrete(network, {})
+    states, drawn, _ = _draw(discrete, {}, _gaussians(network), {}, count, seed)
+    columns = dict(zip(discrete.names, states, strict=True)) | drawn
+    return {name: columns[name] for name in network.names}
+
+
+def _gaussians(network: Network) -> list[LinearGaussian]:
+    cpds = (network[name] for name in network.graph.order)
+    return [cpd for cpd in cpds if isinstance(cpd, LinearGaussian)]
+
+
 def _weighted(
     discrete: Network,
     known: dict[str, int],
@@ -230,31 +243,7 @@ def _weighted(
     samples: int,
     seed: int,
 ) -> MixedAnswer:
-    tree = engine(discrete)
-    seen = np.full(len(tree.names), -1, dtype=np.int32)
-    for name, state in known.items():
-        seen[tree.index[name]] = state
-    order = [tree.index[name] for name in discrete.graph.order]
-    states, logs = _native.sample(tree.tree, order, tree.values, seen, np.zeros(0), samples, seed, 0)
-    rng = np.random.default_rng(seed)
-    drawn: dict[str, Array] = {}
-    for cpd in nodes:
-        row = tuple(states[tree.index[v.name]] for v in cpd.discrete)
-        mean = np.broadcast_to(cpd.intercept[row], samples).copy()
-        for k, parent in enumerate(cpd.continuous):
-            mean += cpd.weights[(*row, k)] * drawn[parent.name]
-        variance = np.broadcast_to(cpd.variance[row], samples)
-        name = cpd.child.name
-        if name not in numbers:
-            drawn[name] = mean + np.sqrt(variance) * rng.standard_normal(samples)
-            continue
-        drawn[name] = np.full(samples, numbers[name])
-        gap = numbers[name] - mean
-        normal = -0.5 * (
-            gap**2 / np.where(variance > 0, variance, 1)
-            + np.log(2 * pi * np.where(variance > 0, variance, 1))
-        )
-        logs = logs + np.where(variance > 0, normal, np.where(gap == 0, 0.0, -inf))
+    states, drawn, logs = _draw(discrete, known, nodes, numbers, samples, seed)
     top = logs.max(initial=-inf)
     if top == -inf:
         raise CallError(
@@ -264,8 +253,47 @@ def _weighted(
     share = weight / weight.sum()
     posteriors = {
         v.name: np.bincount(states[i], share, len(v.states)).astype(np.float64)
-        for i, v in enumerate(tree.variables)
+        for i, v in enumerate(discrete.variables)
         if v.name in shown
     }
     mixtures = {name: Mixture(share, values, np.zeros(samples)) for name, values in drawn.items()}
     return MixedAnswer(posteriors, mixtures, float(top + log(weight.mean())), 1 / float((share**2).sum()))
+
+
+def _draw(
+    discrete: Network,
+    known: dict[str, int],
+    nodes: list[LinearGaussian],
+    numbers: dict[str, float],
+    samples: int,
+    seed: int,
+) -> tuple[npt.NDArray[np.int32], dict[str, Array], Array]:
+    """States, values and log weights of samples in which the evidence is held fast."""
+    tree = engine(discrete)
+    seen = np.full(len(tree.names), -1, dtype=np.int32)
+    for name, state in known.items():
+        seen[tree.index[name]] = state
+    order = [tree.index[name] for name in discrete.graph.order]
+    states, logs = _native.sample(tree.tree, order, tree.values, seen, np.zeros(0), samples, seed, 0)
+    logs = logs if len(logs) else np.zeros(samples)
+    rng = np.random.default_rng(seed)
+    drawn: dict[str, Array] = {}
+    for cpd in nodes:
+        row = tuple(states[tree.index[v.name]] for v in cpd.discrete)
+        mean = np.broadcast_to(cpd.intercept[row], samples).copy()
+        for k, parent in enumerate(cpd.continuous):
+            mean += cpd.weights[(*row, k)] * drawn[parent.name]
+        variance = np.broadcast_to(cpd.variance[row], samples)
+        name = cpd.child.name
+        if name in numbers:
+            drawn[name] = np.full(samples, numbers[name])
+            logs = logs + _log_normal(numbers[name] - mean, variance)
+        else:
+            drawn[name] = mean + np.sqrt(variance) * rng.standard_normal(samples)
+    return states, drawn, logs
+
+
+def _log_normal(gap: Array, variance: Array) -> Array:
+    spread = np.where(variance > 0, variance, 1.0)
+    normal = -0.5 * (gap**2 / spread + np.log(2 * pi * spread))
+    return np.where(variance > 0, normal, np.where(gap == 0, 0.0, -inf))

@@ -21,8 +21,11 @@ Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
 
 GAP = -1
 
-MOST_POOLED = 20_000
-"""Table entries up to which rows with different gaps share one schedule."""
+ENTRY = 1.2e-9
+"""Seconds that a table entry takes when rows are side by side."""
+
+COMPILING = 5e-6
+"""Seconds that a variable takes when a schedule is compiled."""
 
 
 def codes(network: Network, table: Columns) -> Codes:
@@ -129,27 +132,39 @@ def _run(
 ) -> tuple[Array, Array, list[int]]:
     """Posteriors side by side, the rows' log probabilities, and where each variable's posterior starts."""
     gaps = rows == GAP
-    some, all_ = gaps.any(axis=0), gaps.all(axis=0)
-    seen = np.flatnonzero(~some).tolist() if len(rows) else []
-    mixed = np.flatnonzero(some & ~all_).tolist()
-    pooled = tree.schedule(seen, mixed, asked, rows=8, memory=np.inf)
-    if pooled.entries <= MOST_POOLED or not mixed:
-        wide = 32 if pooled.entries < 4000 else 8 if pooled.entries < 400_000 else 1
-        schedule = tree.schedule(seen, mixed, asked, rows=wide, memory=memory)
-        logs, flat = schedule.run_rows(tree.values, rows, threads)
-        return flat, logs, schedule.places
+    first, which = _native.distinct_rows(gaps.astype(np.int32))
+    pooled = _pooled(tree, gaps, asked, len(first))
+    if pooled is not None:
+        tree.afford(pooled, memory)
+        logs, flat = pooled.run_rows(tree.values, rows, threads)
+        return flat, logs, pooled.places
     flat = np.empty((len(rows), int(tree.states[asked].sum())))
     logs = np.empty(len(rows))
-    first, which = _native.distinct_rows(gaps.astype(np.int32))
+    places: list[int] = []
     for group, at in enumerate(first):
         members = np.flatnonzero(which == group)
         pattern = np.flatnonzero(~gaps[at]).tolist()
-        schedule = tree.schedule(pattern, (), asked, rows=8 if len(members) >= 8 else 1, memory=memory)
+        wide = 16 if len(members) >= 16 else 1
+        schedule = tree.schedule(pattern, (), asked, rows=wide, memory=memory)
         logs[members], flat[members] = schedule.run_rows(
             tree.values, np.ascontiguousarray(rows[members]), threads
         )
         places = schedule.places
     return flat, logs, places
+
+
+def _pooled(
+    tree: Engine, gaps: npt.NDArray[np.bool_], asked: list[int], patterns: int
+) -> _native.Schedule | None:
+    """One schedule for all rows, where that is cheaper than one for each pattern of gaps."""
+    some, throughout = gaps.any(axis=0), gaps.all(axis=0)
+    seen = np.flatnonzero(~some).tolist() if len(gaps) else []
+    mixed = np.flatnonzero(some & ~throughout).tolist()
+    schedule = tree.schedule(seen, mixed, asked, rows=1, memory=np.inf)
+    if patterns > 1 and len(gaps) * schedule.entries * ENTRY > patterns * len(tree.names) * COMPILING:
+        return None
+    wide = 32 if schedule.entries < 4_000 else 8 if schedule.entries < 400_000 else 1
+    return tree.schedule(seen, mixed, asked, rows=wide, memory=np.inf)
 
 
 def expected_counts(
