@@ -86,6 +86,30 @@ class Runs {
         return nb::make_tuple(log, out(std::move(states), {n}));
     }
 
+    // The posterior of every family, laid out as the distributions are.
+    nb::tuple families(Doubles values, Ints seen, Doubles weights) const {
+        check(values, seen, weights);
+        require(plan.request.everything && plan.constants.empty(), "a schedule for expected counts");
+        std::vector<double> counts(plan.structure->values);
+        double log = 0;
+        {
+            const nb::gil_scoped_release free;
+            Held held(*pool, plan.doubles);
+            Propagation one(plan, values.data(), held.at());
+            const Cases cases{seen.data(), weights.data(), *starts};
+            one.collect(cases, &log);
+            if (std::isfinite(log)) {
+                std::vector<double> sums(static_cast<std::size_t>(plan.entries));
+                const double share = 1;
+                one.distribute(cases, nullptr);
+                one.expect(&share, sums.data());
+                spread(sums, counts);
+            }
+        }
+        const std::size_t size = counts.size();
+        return nb::make_tuple(log, out(std::move(counts), {size}));
+    }
+
     // Independent cases from the posterior of all variables: exact, however rare the evidence is.
     nb::tuple draw(Doubles values, Ints seen, Doubles weights, Size count, std::uint64_t seed, int threads) const {
         check(values, seen, weights);
@@ -155,7 +179,7 @@ class Runs {
             for (std::size_t c = 1; c < sums.size(); ++c) {
                 for (std::size_t i = 0; i < entries; ++i) sums[0][i] += sums[c][i];
             }
-            families(sums[0], counts);
+            spread(sums[0], counts);
         }
         const std::size_t size = counts.size();
         return nb::make_tuple(out(std::move(logs), {n}), out(std::move(counts), {size}));
@@ -249,7 +273,8 @@ class Runs {
         });
     }
 
-    void families(const std::vector<double>& sums, std::vector<double>& counts) const {
+    // From the cliques' sums to the families'.
+    void spread(const std::vector<double>& sums, std::vector<double>& counts) const {
         std::vector<Size> at;
         Size next = 0;
         for (const Clique& clique : plan.cliques) {
@@ -324,6 +349,9 @@ void bind_junction(nb::module_& m) {
         }, nb::arg("values"), nb::arg("seen"), nb::arg("weights"))
         .def("most_probable", [](const Compiled& of, Doubles values, Ints seen, Doubles weights) {
             return Runs(of).most_probable(values, seen, weights);
+        }, nb::arg("values"), nb::arg("seen"), nb::arg("weights"))
+        .def("families", [](const Compiled& of, Doubles values, Ints seen, Doubles weights) {
+            return Runs(of).families(values, seen, weights);
         }, nb::arg("values"), nb::arg("seen"), nb::arg("weights"))
         .def("draw", [](const Compiled& of, Doubles values, Ints seen, Doubles weights, Size count,
                         std::uint64_t seed, int threads) {

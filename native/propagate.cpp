@@ -19,7 +19,8 @@ namespace {
 constexpr double SMALL = 1e-16;        // a table whose mass is below this, or above its inverse, is scaled
 constexpr std::size_t PRODUCTS = 8;    // tables multiplied before the product's scale is looked at
 constexpr Size HUGE_PAGE = Size{1} << 21;
-constexpr std::size_t MOST_IDLE = 4;
+constexpr std::size_t MOST_IDLE = 4;   // buffers kept
+constexpr Size LARGEST_IDLE = Size{1} << 26;  // doubles of the largest that is kept: half a gigabyte
 
 }  // namespace
 
@@ -47,6 +48,7 @@ Pool::Buffer Pool::take(Size doubles) {
 }
 
 void Pool::give(Buffer buffer) {
+    if (buffer.second > LARGEST_IDLE) return;
     const std::lock_guard<std::mutex> held(lock);
     idle.push_back(std::move(buffer));
 }

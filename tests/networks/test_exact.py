@@ -11,7 +11,7 @@ import pytest
 
 from plausible.errors import CallError
 from plausible.files.bif import read_bif
-from plausible.infer.engine import Impossible, engine
+from plausible.infer.engine import Impossible, cost, engine
 from plausible.infer.evidence import Evidence, Likelihood, Not, Soft
 from plausible.infer.exact import (
     ask,
@@ -123,6 +123,31 @@ def test_laboratory_test() -> None:  # Mitchell 1997, section 6.2.1 and exercise
     assert mixed == pytest.approx(0.7 * one + 0.3 * other, abs=1e-12)  # Jeffrey's rule
 
 
+def test_campfire() -> None:  # Mitchell 1997, figure 6.3
+    arcs = {
+        "Storm": [],
+        "BusTourGroup": [],
+        "Lightning": ["Storm"],
+        "Campfire": ["Storm", "BusTourGroup"],
+        "Thunder": ["Lightning"],
+        "ForestFire": ["Storm", "Lightning", "Campfire"],
+    }
+    rng = np.random.default_rng(0)
+    tables = {n: rng.dirichlet(np.ones(2), size=(2,) * len(above)) for n, above in arcs.items()}
+    tables["Campfire"] = np.array([[[0.4, 0.6], [0.1, 0.9]], [[0.8, 0.2], [0.2, 0.8]]])
+    network = Network(arcs, tables, states=("yes", "no"))
+    assert query(network, "Campfire", {"Storm": "yes", "BusTourGroup": "yes"})[0] == pytest.approx(0.4)
+    assert query(network, "Campfire", {"Storm": "no", "BusTourGroup": "no"})[0] == pytest.approx(0.2)
+    whole = joint(network, network.names)
+    for place in np.ndindex(whole.shape):
+        row = dict(zip(network.names, place, strict=True))
+        product = np.prod([tables[n][(*(row[p] for p in arcs[n]), row[n])] for n in arcs])
+        assert whole[place] == pytest.approx(product, abs=1e-15)
+    for name in ("Storm", "ForestFire"):
+        alone = query(network, "Thunder", {"Lightning": "yes"})
+        np.testing.assert_allclose(query(network, "Thunder", {"Lightning": "yes", name: "no"}), alone)
+
+
 def test_long_evidence_does_not_underflow() -> None:
     n = 3000
     arcs = {"c": [], **{f"x{i}": ["c"] for i in range(n)}}
@@ -191,6 +216,7 @@ def test_bad_calls() -> None:
         ({"xray": 2}, "no state number 2"),
         ({"xray": -1}, "no state number -1"),
         ({"xray": None}, "can't be None"),
+        ({"xray": True}, "unknown state of variable 'xray' 'True'"),
         ({"xray": [0.5, 0.6]}, "sums to 1.1"),
         ({"xray": [0.5, 0.25, 0.25]}, "2 states, but 3"),
         ({"xray": Likelihood([np.nan, 1])}, "numbers from 0 up"),
@@ -203,6 +229,19 @@ def test_bad_calls() -> None:
         joint(asia(), ["xray", "xray"])
     with pytest.raises(CallError, match="unknown variable 'zzz'"):
         query(asia(), "zzz")
+
+
+def test_numbers_and_truth_as_states() -> None:
+    network = Network(
+        {"t": [], "n": []},
+        {"t": [0.2, 0.8], "n": [0.3, 0.7]},
+        states={"t": ("True", "False"), "n": ("1", "2")},
+    )
+    assert probability(network, {"t": True}) == pytest.approx(0.2)
+    assert probability(network, {"n": "1"}) == pytest.approx(0.3)
+    assert probability(network, {"n": 0}) == pytest.approx(0.3)
+    with pytest.raises(CallError, match="is 1 the state '1' of variable 'n', or its state number 1"):
+        probability(network, {"n": 1})
 
 
 def test_edges_of_the_question() -> None:
@@ -233,6 +272,10 @@ def test_too_dear_is_refused_with_its_cost() -> None:
         CallError, match=r"exact inference would take [\d,]+ table entries, [\d,]+ MB.*sampling"
     ):
         posteriors(network)
+    told = cost(network)
+    assert told.entries > told.largest > 1e8
+    assert len(told.widest) > 25
+    assert "entries" in str(told)
     with pytest.raises(CallError, match="MB are allowed"):
         posteriors(asia(), memory=100)
 

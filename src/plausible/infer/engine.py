@@ -144,7 +144,7 @@ class Engine:
             while len(self.schedules) >= KEPT:
                 self.schedules.pop(next(iter(self.schedules)), None)
             self.schedules[key] = found
-        self._afford(found, memory)
+        self.afford(found, memory)
         return found
 
     def _marks(self, at: Iterable[int], mark: int = 1) -> npt.NDArray[np.uint8]:
@@ -154,15 +154,15 @@ class Engine:
 
     def cost(self, schedule: _native.Schedule) -> Cost:
         widest = tuple(self.names[i] for i in schedule.widest)
-        unlaid = schedule.doubles == 0
-        held = schedule.entries if unlaid else schedule.doubles
+        held = max(schedule.entries, schedule.doubles)
         return Cost(schedule.entries, schedule.largest, widest, 8.0 * held)
 
     def affordable(self, schedule: _native.Schedule, memory: float | None) -> bool:
         limit = MEMORY if memory is None else memory
         return 8.0 * max(schedule.entries, schedule.doubles) <= limit
 
-    def _afford(self, schedule: _native.Schedule, memory: float | None) -> None:
+    def afford(self, schedule: _native.Schedule, memory: float | None) -> None:
+        """CallError with the cost where a schedule's tables take more memory than is allowed."""
         if not self.affordable(schedule, memory):
             limit = MEMORY if memory is None else memory
             raise CallError(
@@ -182,6 +182,13 @@ class Engine:
         for i, values in findings.weighed.items():
             weight[self.starts[i] : self.starts[i + 1]] = values
         return states, weight
+
+
+def cost(network: Network, given: Evidence | None = None) -> Cost:
+    """What the exact posteriors of all variables would take, worked out before any table is made."""
+    tree = engine(network)
+    found = tree.findings(given)
+    return tree.cost(tree.schedule(found.seen, {**found.weighed, **found.soft}, memory=float("inf")))
 
 
 _engines: WeakKeyDictionary[Network, Engine] = WeakKeyDictionary()

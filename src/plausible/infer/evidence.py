@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,11 +49,21 @@ Finding = str | int | Not | Likelihood | Soft | Vector
 Evidence = Mapping[str, Finding]
 
 
-def state_index(variable: Variable, state: str | int) -> int:
-    """The index of a state given by name or by index."""
+def state_index(variable: Variable, state: str | int | np.integer[Any] | np.bool_) -> int:
+    """The index of a state given by name, by index, or as True or False."""
     if isinstance(state, str):
         return variable.index(state)
+    if isinstance(state, (bool, np.bool_)):
+        named = [k for k, name in enumerate(variable.states) if name.casefold() == str(state).casefold()]
+        if len(named) != 1:
+            raise CallError(unknown(f"state of variable {variable.name!r}", str(state), variable.states))
+        return named[0]
     index = int(state)
+    if str(index) in variable.states and variable.states.index(str(index)) != index:
+        raise CallError(
+            f"is {index} the state {str(index)!r} of variable {variable.name!r}, or its state number "
+            f"{index}? write {str(index)!r}, in quotes, for the name, or any other state by its name"
+        )
     if not 0 <= index < len(variable.states):
         raise CallError(
             f"variable {variable.name!r} has no state number {index}: its {len(variable.states)} states are "
