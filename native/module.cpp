@@ -4,6 +4,8 @@
 
 NB_MODULE(_native, m) {
     m.doc() = "The native core of plausible: arrays in, arrays out.";
+    bind_terms(m);
+    bind_scorer(m);
     bind_bif(m);
     bind_junction(m);
     bind_gibbs(m);

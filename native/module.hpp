@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+void bind_terms(nanobind::module_& m);
+void bind_scorer(nanobind::module_& m);
 void bind_bif(nanobind::module_& m);
 void bind_junction(nanobind::module_& m);
 void bind_gibbs(nanobind::module_& m);

@@ -1,0 +1,252 @@
+"""Learning to classify text: from a source, or from lists."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from plausible.encode import Batch, batches, choose_columns, labelled
+from plausible.errors import CallError, DataError, PlausibleWarning, unknown
+from plausible.learning.sample import Sample
+from plausible.model import Model, Reading
+from plausible.priors import Rules, Smoothing
+from plausible.sources import Source, open_source
+from plausible.text import Tokens
+
+Progress = Callable[[Source], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user says of learning; see `Rules`, `Tokens` and `sources.Options` for each.
+
+    With `raw` probabilities are left as the rules give them; with `auto` the rules are chosen by leave-one-out.
+    """
+
+    target: str | None = None
+    text: Sequence[str] = ()
+    where: str | None = None
+    encoding: str | None = None
+    headers: str | None = None
+    strict: bool = False
+    tokens: Tokens = field(default_factory=Tokens)
+    rules: Rules = field(default_factory=Rules)
+    raw: bool = False
+    auto: bool = False
+    threads: int | None = None
+
+    def open(self, given: Any) -> Source:
+        if isinstance(given, Source):
+            return given
+        return open_source(given, encoding=self.encoding, headers=self.headers, where=self.where, strict=self.strict)
+
+    def model_for(self, source: Source) -> Model:
+        """An untrained model that reads documents as this source is read."""
+        columns = choose_columns(source, self.text, self.target)
+        return Model(self.tokens, self.rules, Reading(columns, self.headers))
+
+
+MODELS: dict[str, dict[str, Any]] = {
+    "weighted": {"events": "weighted", "smoothing": "a=0.1"},
+    "plain": {},
+    "book": {"raw": True},
+    "auto": {"auto": True},
+}
+"""weighted: damped and weighted words, the default. plain: multinomial events, Laplace's rule. book: the same with the
+posterior as it comes, Mitchell 1997, table 6.2, to the letter. auto: chosen by leave-one-out."""
+
+PLAIN_OPTIONS = ("events", "smoothing", "prior", "drop_most_frequent", "min_count")
+
+
+def options_from(
+    *,
+    model: Literal["weighted", "plain", "book", "auto"] | None = None,
+    target: str | None = None,
+    text: str | Sequence[str] = (),
+    where: str | None = None,
+    encoding: str | None = None,
+    headers: str | None = None,
+    ngrams: tuple[int, int] | None = None,
+    chars: tuple[int, int] | None = None,
+    stem: str | None = None,
+    raw: bool = False,
+    threads: int | None = None,
+    strict: bool = False,
+    **rules: Any,
+) -> Options:
+    """The options of learning from the keywords of `learn`.
+
+    Parameters
+    ----------
+    model : "weighted", "plain", "book" or "auto"
+        See `MODELS`. By default "weighted", or "plain" where one of events, smoothing, prior, drop_most_frequent and
+        min_count is given.
+    raw : bool
+        Leave the probabilities as they come.
+    rules
+        The fields of `Rules`.
+    """
+    if threads is not None and threads < 1:
+        raise CallError(f"threads must be at least 1, not {threads}")
+    if model is None:
+        model = "plain" if any(name in rules for name in PLAIN_OPTIONS) else "weighted"
+    if model not in MODELS:
+        raise CallError(unknown("model", model, MODELS))
+    auto = model == "auto"
+    if auto and any(name in rules for name in PLAIN_OPTIONS):
+        raise CallError("--model auto chooses the events and the smoothing; leave them out, or use --model plain")
+    given = {**MODELS[model], **rules}
+    raw = given.pop("raw", False) or raw
+    given.pop("auto", None)
+    unfit = next((name for name in given if name not in Rules.__dataclass_fields__), None)
+    if unfit is not None:
+        raise CallError(unknown("option", unfit, [*Rules.__dataclass_fields__, *Options.__dataclass_fields__]))
+    if "smoothing" in given:
+        given["smoothing"] = Smoothing.parse(given["smoothing"])
+    if "stop_words" in given:
+        given["stop_words"] = frozenset(given["stop_words"])
+    if ngrams is None:
+        ngrams = (1, 2) if auto and chars is None else (1, 1)
+    return Options(
+        target=target,
+        text=(text,) if isinstance(text, str) else tuple(text),
+        where=where,
+        encoding=encoding,
+        headers=headers,
+        strict=strict,
+        tokens=Tokens((ngrams[0], ngrams[1]), (chars[0], chars[1]) if chars else None, stem),
+        rules=Rules(**given),
+        raw=raw,
+        auto=auto,
+        threads=threads,
+    )
+
+
+def learn(source: Any, labels: Sequence[str] | None = None, **options: Any) -> Model:
+    """Learn to classify documents.
+
+    Parameters
+    ----------
+    source : list of str with `labels`, or anything `open_source` reads
+        A folder with one sub-folder a class, mail, a table, SQL, or a data frame.
+    labels : sequence of str, optional
+        The class of each document, when `source` is a list of texts.
+    target, text : str
+        The columns of a table that hold the class and the text (several texts are joined).
+    options
+        Those of `options_from`, as in `learn(..., events="bernoulli", smoothing="m=100", ngrams=(1, 2), threads=2)`.
+
+    Raises
+    ------
+    CallError, DataError
+        For an unknown column, an unreadable file, or nothing to learn from.
+
+    Examples
+    --------
+    >>> model = learn(["win money now", "cheap money", "meeting at noon"], ["spam", "spam", "ham"])
+    >>> model
+    Model(3 documents, 2 classes)
+    """
+    chosen = options_from(**options)
+    if labels is not None:
+        learner = Learner(Model(chosen.tokens, chosen.rules, Reading(headers=chosen.headers)), chosen)
+        learner.add(source, labels)
+        if not learner.model.documents:
+            raise DataError("there are no documents to learn from")
+        return learner.finish()
+    if (
+        isinstance(source, list | tuple)
+        and source
+        and all(isinstance(one, str) and not os.path.exists(one) for one in source)
+    ):
+        raise CallError("a list of texts needs labels, one a document: learn(documents, labels)")
+    return learn_from(chosen.open(source), chosen)
+
+
+class Learner:
+    """Counts documents as they come, keeps a sample of them, and in the end calibrates the model on it."""
+
+    def __init__(self, model: Model, options: Options) -> None:
+        self.model, self._options, self._sample = model, options, Sample()
+
+    def add(self, texts: Sequence[str], labels: Sequence[str]) -> None:
+        self.model.update(texts, labels, self._options.threads)
+        if self._options.auto or not self._options.raw:
+            self._sample.add(texts, labels)
+
+    def merge(self, other: Learner) -> None:
+        """Add what another learner has counted, and its sample."""
+        self.model.merge(other.model)
+        self._sample.add(*other._sample.documents())
+
+    def finish(self) -> Model:
+        """The model, its rules chosen if they are to be, its probabilities calibrated unless they are to be raw."""
+        if len(self.model.classes) == 1:
+            warn(
+                f"there is one class only ({self.model.classes[0]!r}); every document will be of it. Add another class"
+            )
+            return self.model
+        texts, labels = self._sample.documents()
+        if self._options.auto:
+            from plausible.learning.choose import choose, said, without_pairs
+
+            warn(said(choose(self.model, texts, labels, self._options.threads)))
+            if self.model.tokens.ngrams[1] > 1 and not self.model.rules.pairs:
+                self.model = without_pairs(self.model)
+            if self._options.raw:
+                self.model.calibration = None
+        elif not self._options.raw:
+            self.model.calibrate(texts, labels, self._options.threads)
+        return self.model
+
+
+def learn_from(source: Source, options: Options, progress: Progress | None = None) -> Model:
+    """Learn all the labelled documents of a source, in one pass and bounded memory."""
+    learner = Learner(options.model_for(source), options)
+    skipped = read_labelled(
+        source,
+        learner.model,
+        options,
+        lambda batch: learner.add(batch.texts, batch.labels),  # type: ignore[arg-type]
+        progress,
+    )
+    if not learner.model.documents:
+        hint = f"all {skipped:,} documents lack a class" if skipped else "it holds no documents"
+        raise DataError(f"there is nothing to learn from {source.name}: {hint}")
+    return learner.finish()
+
+
+def read_labelled(
+    source: Source,
+    model: Model,
+    options: Options,
+    use: Callable[[Batch], None],
+    progress: Progress | None = None,
+) -> int:
+    """Hand every labelled document of a source to `use`, say what was noted, and return how many had no class."""
+    skipped = 0
+    columns = model.reading.columns
+    for batch in batches(source, columns):
+        kept = labelled(batch, columns.target, strict=options.strict)
+        skipped += len(batch) - len(kept)
+        if len(kept):
+            use(kept)
+        if progress is not None:
+            progress(source)
+    say_notes(source.notes, source.name)
+    if skipped:
+        warn(f"{skipped:,} documents of {source.name} have no class in {columns.target!r}; they were skipped")
+    return skipped
+
+
+def say_notes(notes: Counter[str], name: str) -> None:
+    for note, times in notes.items():
+        warn(f"{name}: {note}" + (f" ({times:,} times)" if times > 1 else ""))
+
+
+def warn(message: str) -> None:
+    warnings.warn(message, PlausibleWarning, stacklevel=3)
