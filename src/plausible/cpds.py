@@ -145,6 +145,16 @@ class NoisyMax:
             below = below * push.cumsum(axis=-1).reshape(spread)
         return Table(self.child, self.parents, np.diff(below, axis=-1, prepend=0.0).clip(0))
 
+    def links(self) -> list[Array]:
+        """The causes joined one after the other: P(highest so far | highest before, this parent).
+
+        The first link has the leak in it and no "highest before".
+        """
+        pushes = [push.cumsum(axis=-1) for push in self.pushes]
+        first = self.leak.cumsum() * pushes[0]
+        rest = [np.tril(np.ones((len(self.leak),) * 2)).T[:, None, :] * push for push in pushes[1:]]
+        return [np.diff(below, axis=-1, prepend=0.0) for below in (first, *rest)]
+
 
 def noisy_or(
     child: Variable, parents: Sequence[Variable], chances: Sequence[float], leak: float = 0.0

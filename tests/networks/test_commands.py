@@ -13,7 +13,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from plausible.cli import main, plausible
-from plausible.cpds import Table
+from plausible.cpds import LinearGaussian, Table
 from plausible.files import read, write
 from plausible.network import Network
 from plausible.schema import Variable
@@ -157,6 +157,31 @@ def test_draw_compare_convert_info(run: Run, rain: Path, tmp_path: Path) -> None
     assert rows(out)[0]["parameters"] == 11
     _, out, _ = run("info", rain, "--format", "table")
     assert "exact megabytes" in out
+
+
+def test_networks_with_continuous_variables(run: Run, tmp_path: Path) -> None:
+    sex, tall = Variable("sex", states=("f", "m")), Variable("size", "continuous")
+    cpds = [Table(sex, (), [0.5, 0.5]), LinearGaussian(tall, (sex,), [165, 178], np.empty((2, 0)), [36, 49])]
+    path = tmp_path / "size.net"
+    write(Network(None, cpds), path)
+    code, out, err = run("query", path)
+    assert (code, err) == (0, "Answered exactly.\n")
+    size = {"mean": 171.5, "deviation": pytest.approx(9.206, abs=0.01)}
+    assert rows(out)[2] == {"variable": "size", "state": None, "probability": None, **size}
+    _, out, err = run("query", path, "sex", "--given", "size=180")
+    assert rows(out)[1]["probability"] > 0.9  # type: ignore[operator]
+    assert "log density" in err
+    code, out, err = run("query", path, "--given", "size=tall")
+    assert (code, out) == (2, "")
+    assert "give a number, such as size=1.5, not 'tall'" in err
+    _, out, _ = run("sample", path, "-n", 500, "--format", "csv")
+    assert out.splitlines()[0] == "sex,size"
+    assert np.mean([float(line.split(",")[1]) for line in out.splitlines()[1:]]) == pytest.approx(171.5, abs=2)
+    assert run("sample", path, "--given", "sex=f")[0] == 2
+    assert run("query", path, "--joint")[0] == 2
+    _, out, _ = run("info", path)
+    assert rows(out)[0]["parameters"] == 5
+    assert run("draw", path)[1].startswith("<svg")
 
 
 def completions(*words: str) -> list[str]:

@@ -9,8 +9,12 @@ from math import log
 import numpy as np
 import pytest
 
+from plausible.cpds import NoisyMax, Table, noisy_or
 from plausible.errors import CallError
 from plausible.files.bif import read_bif
+from plausible.infer import families
+from plausible.infer.analysis import parameter_sensitivity
+from plausible.infer.approximate import gibbs, sample, weighting
 from plausible.infer.engine import Impossible, cost, engine
 from plausible.infer.evidence import Evidence, Likelihood, Not, Soft
 from plausible.infer.exact import (
@@ -23,7 +27,9 @@ from plausible.infer.exact import (
     probability,
     query,
 )
+from plausible.infer.rows import predict
 from plausible.network import Network
+from plausible.schema import Variable
 from tests.networks.naive import marginal, random_network, weighted
 from tests.networks.shared import needs_shared, shared
 
@@ -146,6 +152,49 @@ def test_campfire() -> None:  # Mitchell 1997, figure 6.3
     for name in ("Storm", "ForestFire"):
         alone = query(network, "Thunder", {"Lightning": "yes"})
         np.testing.assert_allclose(query(network, "Thunder", {"Lightning": "yes", name: "no"}), alone)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_wide_noisy_max_as_a_chain(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    states = int(rng.integers(2, 4))
+    parents = [Variable(f"p{i}", states=("a", "b", "c")[: int(rng.integers(2, 4))]) for i in range(4)]
+    child = Variable("child", states=tuple("0123")[:states])
+    pushes = [rng.dirichlet(np.ones(states), size=len(p.states)) for p in parents]
+    noisy = NoisyMax(child, parents, pushes, rng.dirichlet(np.ones(states)))
+    roots = [Table(p, (), rng.dirichlet(np.ones(len(p.states)))) for p in parents]
+    below = Table(Variable("z", states=("x", "y")), (child,), rng.dirichlet([1, 1], size=states))
+    whole = Network(None, [*roots, noisy.table(), below])
+    monkeypatch.setattr(families, "WIDE", 0)
+    chain = Network(None, [*roots, noisy, below])
+    assert engine(chain).hidden == 3
+    given = {"z": "x", "p1": "b"}
+    for name, values in posteriors(whole, given).items():
+        np.testing.assert_allclose(posteriors(chain, given)[name], values, atol=1e-12)
+        np.testing.assert_allclose(query(chain, name, given), values, atol=1e-12)
+    np.testing.assert_allclose(
+        joint(chain, ["p0", "p2"], given), joint(whole, ["p0", "p2"], given), atol=1e-12
+    )
+    assert explanation(chain, given).states == explanation(whole, given).states
+    table = {"z": ["x", "y"], "p1": ["b", None]}
+    for name, values in predict(whole, table).items():
+        np.testing.assert_allclose(predict(chain, table)[name], values, atol=1e-12)
+    for method in (weighting, gibbs):
+        for name, values in posteriors(whole, given).items():
+            np.testing.assert_allclose(method(chain, given).posteriors[name], values, atol=0.08)
+    assert sample(chain, 10).shape == sample(chain, 10, given).shape == (10, 6)
+    with pytest.raises(CallError, match="needs plain tables"):
+        parameter_sensitivity(chain, "z", "x")
+
+
+def test_forty_causes() -> None:
+    causes = [Variable(f"c{i}", states=("no", "yes")) for i in range(40)]
+    effect = Variable("effect", states=("no", "yes"))
+    network = Network(
+        None, [*(Table(c, (), [0.9, 0.1]) for c in causes), noisy_or(effect, causes, [0.5] * 40, leak=0.01)]
+    )
+    assert query(network, "effect")[0] == pytest.approx(0.99 * 0.95**40, rel=1e-12)
+    assert query(network, "c7", {"effect": "yes"})[1] > 0.1
 
 
 def test_long_evidence_does_not_underflow() -> None:

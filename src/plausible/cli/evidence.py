@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from math import isfinite, nan
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -22,14 +23,18 @@ LARGEST_COMPLETED = 20 << 20
 KINDS = ("not:", "likelihood:", "soft:")
 
 
-def parsed(network: Network, given: Iterable[str]) -> dict[str, Finding]:
-    """Evidence written as `VAR=state`, `VAR=not:state,state`, `VAR=likelihood:.2,.8` or `VAR=soft:no=.3,yes=.7`."""
-    evidence: dict[str, Finding] = {}
+def parsed(network: Network, given: Iterable[str]) -> dict[str, Any]:
+    """Evidence written as `VAR=state`, `VAR=not:state,state`, `VAR=likelihood:.2,.8` or `VAR=soft:no=.3,yes=.7`.
+
+    A continuous variable takes a number.
+    """
+    evidence: dict[str, Finding | float] = {}
     for text in given:
         name, value = _split(network, text)
         if name in evidence:
             raise CallError(f"{name!r} is given twice; say all about it in one --given")
-        evidence[name] = _finding(network[name].child, value)
+        child = network[name].child
+        evidence[name] = _number(child, value) if child.kind == "continuous" else _finding(child, value)
     return evidence
 
 
@@ -56,6 +61,16 @@ def _split(network: Network, text: str) -> tuple[str, str]:
 def _example(network: Network) -> str:
     variable = next((v for v in network.variables if v.states), None)
     return f"{variable.name}={variable.states[0]}" if variable else "Rain=yes"
+
+
+def _number(variable: Variable, value: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = nan
+    if not isfinite(number):
+        raise CallError(f"{variable.name!r} is continuous: give a number, such as {variable.name}=1.5, not {value!r}")
+    return number
 
 
 def _finding(variable: Variable, value: str) -> Finding:

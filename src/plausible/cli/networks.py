@@ -100,12 +100,44 @@ def query(
         raise CallError(f"--method {method} gives no {'--joint' if joint else '--most-probable'}; leave it out")
     if joint and most_probable:
         raise CallError("--joint and --most-probable are two questions; ask one at a time")
-    if most_probable:
+    if _is_mixed(network):
+        if joint or most_probable or method != "auto":
+            raise CallError("a network with continuous variables takes neither --joint, --most-probable nor --method")
+        _mixed(network, variables, evidence, seed, format_)
+    elif most_probable:
         _most_probable(network, variables, evidence, format_)
     elif joint:
         _joint(network, variables, evidence, format_)
     else:
         _posteriors(network, variables, evidence, method, precision, seed, threads, format_)
+
+
+def _is_mixed(network: Network) -> bool:
+    return any(variable.kind == "continuous" for variable in network.variables)
+
+
+def _mixed(network: Network, variables: tuple[str, ...], evidence: Any, seed: int, format_: show.Format | None) -> None:
+    from math import isfinite, sqrt
+
+    from plausible.infer.gaussian import ask_mixed
+
+    found = ask_mixed(network, evidence, seed=seed)
+    if not isfinite(found.effective):
+        found_by = "exactly"
+    else:
+        found_by = f"by sampling, worth {found.effective:,.0f} independent samples"
+    click.echo(f"Answered {found_by}.", err=True)
+    if evidence:
+        click.echo(f"log density of the evidence = {found.log_density:.6g}", err=True)
+    columns = ["variable", "state", "probability", "mean", "deviation"]
+    records = []
+    for name in variables or network.names:
+        if density := found.densities.get(name):
+            records.append(dict(zip(columns, (name, None, None, density.mean, sqrt(density.variance)), strict=True)))
+            continue
+        for state, p in zip(network[name].child.states, found.posteriors[name], strict=True):
+            records.append(dict(zip(columns, (name, state, float(p), None, None), strict=True)))
+    show.rows(records, format_, columns)
 
 
 def _posteriors(
@@ -195,9 +227,13 @@ def sample(
     from plausible.infer.approximate import sample as drawn
 
     network, evidence = _asked(network_file, given, do)
-    cases = drawn(network, count, evidence, seed=seed, threads=threads or 0)
-    states = [variable.states for variable in network.variables]
-    rows = ([states[k][i] for k, i in enumerate(case)] for case in cases.tolist())
+    rows: Iterator[list[Any]]
+    if _is_mixed(network):
+        rows = _mixed_cases(network, count, evidence, seed)
+    else:
+        cases = drawn(network, count, evidence, seed=seed, threads=threads or 0)
+        states = [variable.states for variable in network.variables]
+        rows = ([states[k][i] for k, i in enumerate(case)] for case in cases.tolist())
     if output is None:
         records = (dict(zip(network.names, row, strict=True)) for row in rows)
         show.rows(records, format_, network.names)
@@ -211,6 +247,19 @@ def sample(
         writer = csv.writer(codecs.getwriter("utf-8")(file), lineterminator="\n")
         writer.writerow(network.names)
         writer.writerows(rows)
+
+
+def _mixed_cases(network: Network, count: int, evidence: Evidence, seed: int) -> Iterator[list[Any]]:
+    from plausible.infer.gaussian import sample_mixed
+
+    if evidence:
+        raise CallError("cases of a network with continuous variables can't be drawn with --given; use query")
+    found = sample_mixed(network, count, seed=seed)
+    columns = [
+        [variable.states[i] for i in column] if variable.states else column
+        for variable, column in ((v, found[v.name].tolist()) for v in network.variables)
+    ]
+    return map(list, zip(*columns, strict=True))
 
 
 @click.command(short_help="A picture of a network.")

@@ -39,6 +39,7 @@ def parameter_sensitivity(
     parameter is 1 can only be lowered by raising the others, evenly.
     """
     tree = engine(network)
+    tree.own_tables("sensitivity to parameters")
     found = tree.findings(given)
     if found.soft:
         raise CallError("sensitivity takes states and likelihoods as evidence, not distributions")

@@ -67,16 +67,13 @@ def sample(
     found = _findings(tree, given)
     if not found.seen and not found.weighed:
         none, empty = np.zeros(0, dtype=np.int32), np.zeros(0)
-        states, _ = _native.sample(
-            tree.tree, _order(tree, network), tree.values, none, empty, count, seed, threads
-        )
-        return states.T
-    everything = range(len(tree.names))
-    schedule = tree.schedule(found.seen, found.weighed, everything)
+        states, _ = _native.sample(tree.tree, tree.order, tree.values, none, empty, count, seed, threads)
+        return states[: len(tree.names)].T
+    schedule = tree.schedule(found.seen, found.weighed, range(len(tree.states)))
     total, cases = schedule.draw(tree.values, *tree.case(found), count, seed, threads)
     if total == -inf:
         raise explain_impossible(tree, found)
-    return cases
+    return np.ascontiguousarray(cases[:, : len(tree.names)])
 
 
 def weighting(
@@ -96,13 +93,12 @@ def weighting(
     tree = engine(network)
     found = _findings(tree, given)
     seen, weight = _clamped(tree, found)
-    order = _order(tree, network)
     blocks = max(1, -(-samples // BLOCK))
     top, sums, done = -inf, np.zeros(2 + 2 * tree.starts[-1]), 0
     while done < blocks:
         step = min(blocks - done, BATCH if precision is not None else blocks)
         tops, parts = _native.weigh_samples(
-            tree.tree, order, tree.values, seen, weight, done, step, seed, threads
+            tree.tree, tree.order, tree.values, seen, weight, done, step, seed, threads
         )
         done += step
         highest = max(top, float(tops.max()))
@@ -155,9 +151,9 @@ def gibbs(
     """
     tree = engine(network)
     found = _findings(tree, given)
-    free = [tree.index[name] for name in network.graph.order if tree.index[name] not in found.seen]
+    free = [i for i in tree.order if i not in found.seen]
     blocks = _blocks(tree, found, free) or [tree.schedule(found.seen, (), ())]
-    states = _starts(tree, network, found, seed, threads)
+    states = _starts(tree, found, seed, threads)
     weight = tree.case(found)[1]
     each = max(2, -(-sweeps // CHAINS))
     step = each if precision is None else max(2, each // 10)
@@ -193,7 +189,7 @@ def _blocks(tree: Engine, found: Findings, members: list[int]) -> list[_native.S
     if not members:
         return []
     inside = set(members)
-    seen = [i for i in range(len(tree.names)) if i not in inside]
+    seen = [i for i in range(len(tree.states)) if i not in inside]
     weighed = [i for i in found.weighed if i in inside]
     schedule = tree.schedule(seen, weighed, members, memory=inf)
     if schedule.entries <= LARGEST_BLOCK or len(members) == 1:
@@ -202,13 +198,10 @@ def _blocks(tree: Engine, found: Findings, members: list[int]) -> list[_native.S
     return _blocks(tree, found, members[:half]) + _blocks(tree, found, members[half:])
 
 
-def _starts(
-    tree: Engine, network: Network, found: Findings, seed: int, threads: int
-) -> npt.NDArray[np.int32]:
+def _starts(tree: Engine, found: Findings, seed: int, threads: int) -> npt.NDArray[np.int32]:
     """A possible case for each chain to start from."""
     seen, weight = _clamped(tree, found)
-    order = _order(tree, network)
-    states, logs = _native.sample(tree.tree, order, tree.values, seen, weight, 64 * BLOCK, seed, threads)
+    states, logs = _native.sample(tree.tree, tree.order, tree.values, seen, weight, 64 * BLOCK, seed, threads)
     likely = np.argsort(-logs, kind="stable")[:CHAINS]
     likely = likely[logs[likely] > -inf]
     if not len(likely):
@@ -281,13 +274,9 @@ def _findings(tree: Engine, given: Evidence | None) -> Findings:
     return found
 
 
-def _order(tree: Engine, network: Network) -> list[int]:
-    return [tree.index[name] for name in network.graph.order]
-
-
 def _clamped(tree: Engine, found: Findings) -> tuple[npt.NDArray[np.int32], Array]:
     """Evidence for the samplers: -1 where a variable is to be drawn."""
-    seen = np.full(len(tree.names), -1, dtype=np.int32)
+    seen = np.full(len(tree.states), -1, dtype=np.int32)
     for i, state in found.seen.items():
         seen[i] = state
     return seen, tree.case(found)[1]

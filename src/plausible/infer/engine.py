@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible import _native
-from plausible.cpds import Array, as_table
+from plausible.cpds import Array
 from plausible.errors import CallError
 from plausible.infer.evidence import (
     Evidence,
@@ -23,6 +23,7 @@ from plausible.infer.evidence import (
     unknown_variable,
     weights,
 )
+from plausible.infer.families import Families
 from plausible.network import Network
 
 MEMORY = 4 << 30
@@ -75,26 +76,36 @@ class Findings:
 
 
 class Engine:
-    """The compiled side of one network."""
+    """The compiled side of one network.
+
+    Positions are those of the network's variables; hidden links of wide noisy-max families come after.
+    """
 
     def __init__(self, network: Network) -> None:
-        tables = [as_table(network[name]) for name in network.names]
+        families = Families.of(network)
         self.names = network.names
         self.variables = network.variables
         self.index = {name: i for i, name in enumerate(network.names)}
-        self.states = np.array([len(v.states) for v in network.variables], dtype=np.int32)
-        scopes = [[*(self.index[p.name] for p in table.parents), i] for i, table in enumerate(tables)]
-        self.scopes = scopes
-        self.sizes = [table.values.size for table in tables]
-        self.values = np.concatenate([t.values.ravel() for t in tables]) if tables else np.zeros(0)
+        self.states = np.array(families.states, dtype=np.int32)
+        self.scopes = families.scopes
+        self.order = families.order
+        self.sizes = [table.size for table in families.tables]
+        self.values = np.concatenate([np.zeros(0), *(table.ravel() for table in families.tables)])
         self.starts = np.concatenate([[0], np.cumsum(self.states)]).astype(int).tolist()
-        self.tree = _native.Tree(self.states, scopes)
-        self.spans = list(zip(self.names, self.starts[:-1], self.starts[1:], strict=True))
-        self.lookup = {
-            v.name: (i, {state: k for k, state in enumerate(v.states)}) for i, v in enumerate(self.variables)
-        }
+        self.tree = _native.Tree(self.states, self.scopes)
+        self.spans = list(zip(self.names, self.starts, self.starts[1:], strict=False))
         self.unweighted = np.zeros(0)
         self.schedules: dict[Key, _native.Schedule] = {}
+
+    @property
+    def hidden(self) -> int:
+        """How many links of chains stand after the network's own variables."""
+        return len(self.states) - len(self.names)
+
+    def own_tables(self, what: str) -> None:
+        """CallError where a family is a chain, so that `what` can't be given by family."""
+        if self.hidden:
+            raise CallError(f"{what} needs plain tables, but this network has a noisy-max too wide for one")
 
     def position(self, name: str) -> int:
         try:
@@ -148,7 +159,7 @@ class Engine:
         return found
 
     def _marks(self, at: Iterable[int], mark: int = 1) -> npt.NDArray[np.uint8]:
-        marks = np.zeros(len(self.names), dtype=np.uint8)
+        marks = np.zeros(len(self.states), dtype=np.uint8)
         marks[list(at)] = mark
         return marks
 
@@ -173,7 +184,7 @@ class Engine:
 
     def case(self, findings: Findings) -> tuple[npt.NDArray[np.int32], Array]:
         """One case as the core wants it."""
-        states = np.zeros(len(self.names), dtype=np.int32)
+        states = np.zeros(len(self.states), dtype=np.int32)
         for i, state in findings.seen.items():
             states[i] = state
         if not findings.weighed:

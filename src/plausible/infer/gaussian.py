@@ -225,7 +225,7 @@ def sample_mixed(network: Network, count: int, *, seed: int = 0) -> dict[str, np
     """Independent cases: state indices of categorical variables, numbers of continuous ones."""
     discrete, _ = _discrete(network, {})
     states, drawn, _ = _draw(discrete, {}, _gaussians(network), {}, count, seed)
-    columns = dict(zip(discrete.names, states, strict=True)) | drawn
+    columns = dict(zip(discrete.names, states, strict=False)) | drawn
     return {name: columns[name] for name in network.names}
 
 
@@ -270,11 +270,10 @@ def _draw(
 ) -> tuple[npt.NDArray[np.int32], dict[str, Array], Array]:
     """States, values and log weights of samples in which the evidence is held fast."""
     tree = engine(discrete)
-    seen = np.full(len(tree.names), -1, dtype=np.int32)
+    seen = np.full(len(tree.states), -1, dtype=np.int32)
     for name, state in known.items():
         seen[tree.index[name]] = state
-    order = [tree.index[name] for name in discrete.graph.order]
-    states, logs = _native.sample(tree.tree, order, tree.values, seen, np.zeros(0), samples, seed, 0)
+    states, logs = _native.sample(tree.tree, tree.order, tree.values, seen, np.zeros(0), samples, seed, 0)
     logs = logs if len(logs) else np.zeros(samples)
     rng = np.random.default_rng(seed)
     drawn: dict[str, Array] = {}

@@ -111,7 +111,7 @@ def predict(
             f"the codes have shape {rows.shape}; give one column for each of {len(tree.names)} variables"
         )
     asked = list(range(len(tree.names))) if targets is None else [tree.position(name) for name in targets]
-    rows = np.array(rows, dtype=np.int32)
+    rows = np.pad(rows.astype(np.int32), ((0, 0), (0, tree.hidden)), constant_values=GAP)
     if targets is not None:
         rows[:, asked] = GAP
     first, which = _native.distinct_rows(rows)
@@ -196,6 +196,7 @@ def expected_counts(
     counts : list of array, one a variable, in the shape of its table
     logs : array, shape (rows,)
     """
+    tree.own_tables("counting")
     first, which = _native.distinct_rows(np.ascontiguousarray(rows, dtype=np.int32))
     weight = np.bincount(which, weights=shares, minlength=len(first)).astype(np.float64)
     kept = np.ascontiguousarray(rows[first], dtype=np.int32)
