@@ -24,7 +24,7 @@ MARGIN, TITLE, ROW, PAD = 28.0, 30.0, 19.0, 12.0
 BAR, NUMBER = 72.0, 46.0
 LONGEST_NAME, LONGEST_STATE = 210.0, 110.0
 
-NARROW, WIDE = set("iljtfrI.,:;|!'()[]/ -"), set("mwMW@%")
+NARROW, WIDE = set("iljtfrI.,:;|!'()[]/ -"), set("mwMW@%◆✕≈")
 
 STYLE = """
 text { font-family: Inter, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif; font-size: 12px; fill: #1f2933; }
@@ -276,7 +276,7 @@ def _width(text: str, size: float = 12, *, bold: bool = False) -> float:
         0.9 if c in WIDE else 0.68 if c.isupper() else 0.57
         for c in text
     )  # fmt: skip
-    return ems * size * (1.12 if bold else 1.0)
+    return ems * size * (1.2 if bold else 1.0)
 
 
 def _fitted(text: str, width: float, size: float = 12, *, bold: bool = False) -> str:
