@@ -7,4 +7,10 @@ NB_MODULE(_native, m) {
     m.doc() = "The native core of plausible: arrays in, arrays out.";
     bind_terms(m);
     bind_scorer(m);
+    bind_bif(m);
+    bind_junction(m);
+    bind_gibbs(m);
+    bind_loopy(m);
+    bind_rows(m);
+    bind_sampling(m);
 }
