@@ -105,9 +105,7 @@ def posteriors(
     return ask(network, given, variables, memory=memory).posteriors
 
 
-def query(
-    network: Network, variable: str, given: Evidence | None = None, *, memory: float | None = None
-) -> Array:
+def query(network: Network, variable: str, given: Evidence | None = None, *, memory: float | None = None) -> Array:
     """The posterior of one variable, in state order."""
     return ask(network, given, [variable], memory=memory).posteriors[variable]
 
