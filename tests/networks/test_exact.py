@@ -205,6 +205,9 @@ def test_long_evidence_does_not_underflow() -> None:
     assert answer.posteriors["c"][1] == pytest.approx(1)
     weak = ask(network, {f"x{i}": Likelihood([1e-200, 1e-201]) for i in range(n)}, ["c"])
     assert np.isfinite(weak.log_probability)
+    for size in (5e-324, 1e-310, 1e307):
+        odd = ask(asia(), {"xray": Likelihood([size, 0]), "dysp": Likelihood([size, size])})
+        np.testing.assert_allclose(odd.posteriors["lung"], query(asia(), "lung", {"xray": "yes"}), atol=1e-12)
 
 
 def asia() -> Network:
@@ -266,6 +269,7 @@ def test_bad_calls() -> None:
         ({"xray": [0.5, 0.25, 0.25]}, "2 states, but 3"),
         ({"xray": Likelihood([np.nan, 1])}, "numbers from 0 up"),
         ({"xray": Likelihood([0, 0])}, "not all 0"),
+        ({"xray": Likelihood([1e308, 1e308])}, "numbers from 0 up"),
         ({"xray": Not("yes", "no")}, "all states of 'xray' are ruled out"),
     ]:
         with pytest.raises(CallError, match=message):
