@@ -39,7 +39,7 @@ class Estimate:
     posteriors : {variable: array in state order}
     errors : {variable: array}, one standard error of each number; for loopy propagation, which has no
         such error, the last change of any belief
-    log_probability : estimate of log P(evidence), NaN-free: None where the method gives none
+    log_probability : estimate of log P(evidence); None where the method gives none
     samples : samples drawn, sweeps or rounds
     effective : how many independent samples the answer is worth
     method : how it was found

@@ -196,7 +196,7 @@ def _soft_as_weights(tree: Engine, found: Findings, memory: float | None) -> Fin
     schedule = tree.schedule(found.seen, weighed, found.soft, memory=memory)
     gap = inf
     for rounds in range(SOFT_ROUNDS):
-        gap = 0.0
+        before, gap = gap, 0.0
         for i, target in found.soft.items():
             total, flat, _ = schedule.run(tree.values, *tree.case(Findings(found.seen, weighed, {})))
             place = schedule.places[i]
@@ -204,7 +204,7 @@ def _soft_as_weights(tree: Engine, found: Findings, memory: float | None) -> Fin
             if total == -inf or (now[target > 0] == 0).any():
                 if rounds == 0:
                     raise explain_impossible(tree, Findings(found.seen, weighed, {}), tree.names[i])
-                raise _disagree(tree, found, 1.0)
+                raise _disagree(tree, found, before)
             gap = max(gap, float(np.abs(now - target).max()))
             ratio = np.divide(target, now, out=np.zeros_like(target), where=now > 0)
             weighed[i] = weighed[i] * ratio
