@@ -114,16 +114,16 @@ nb::tuple log_posteriors(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb
             to[k] = (from[order[k]] * factor + (bias.empty() ? 0 : bias[k])) * sharp;
             if (to[k] > to[best[i]]) best[i] = k;
         }
-        const double most = to[best[i]];
-        const bool impossible = !(most > -std::numeric_limits<double>::infinity());
+        const bool impossible = !(to[best[i]] > -std::numeric_limits<double>::infinity());
         if (impossible) undefined.push_back(i);
-        if (impossible || (known && (*known)(i) == 0)) {
+        const bool by_prior = impossible || (known && (*known)(i) == 0);
+        if (by_prior) {
             std::copy(fallback.begin(), fallback.end(), to);
             best[i] = static_cast<std::size_t>(std::max_element(to, to + classes) - to);
-            continue;
         }
+        const double most = to[best[i]];
         const double over = log_sum(to, most, 1);
-        if (tail == 0) {
+        if (tail == 0 || by_prior) {
             for (std::size_t k = 0; k < classes; ++k) to[k] -= over;
             continue;
         }

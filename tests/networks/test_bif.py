@@ -133,7 +133,7 @@ def test_repository() -> None:
     folder = shared() / "data/bayesnets/bif"
     for path in sorted(folder.iterdir()):
         if path.name == "carpo.bif":
-            with pytest.warns(PlausibleWarning, match="'N117' has no probability block"):
+            with pytest.warns(PlausibleWarning, match="'N117' has no distribution"):
                 network = read_bif(path)
             assert isinstance(network["N9"], NoisyMax)
         else:

@@ -23,6 +23,11 @@ COMMANDS = {
     "explain": "asking",
     "words": "asking",
     "info": "asking",
+    "query": "networks",
+    "sample": "networks",
+    "draw": "networks",
+    "compare": "networks",
+    "convert": "networks",
 }
 
 

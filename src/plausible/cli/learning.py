@@ -52,6 +52,8 @@ def learn(source: str | None, sql: str | None, output: str, format_: show.Format
     options = learning_options(given)
     model = learn_from(opened(source, sql, options), options, progress_bar("learning"))
     save(model, output)
+    if model.choice:
+        click.echo(f"Note: {model.choice}", err=True)
     record = {
         "model": output,
         "documents": model.documents,
@@ -195,6 +197,8 @@ def _evaluation_table(record: dict[str, Any]) -> str:
         for one in record["coverage"]
     ]
     out.append(show.table(sure, ["if unsure below", "answered", "accuracy"]))
+    if record["choice"]:
+        out.append(record["choice"] + "\n")
     if record["against"]:
         beside = [{"method": "plausible", "accuracy": record["accuracy"], "macro_f1": record["macro_f1"]}]
         beside += [{"method": name, **values} for name, values in record["against"].items()]
@@ -216,6 +220,8 @@ def estimate(model_file: str, output: str, **given: Any) -> None:
     from plausible.priors import Smoothing
 
     changes = rule_changes(given)
+    if changes.get("smoothing") == "auto":
+        raise CallError("the smoothing can't be chosen without documents; learn with --smoothing auto")
     if "smoothing" in changes:
         changes["smoothing"] = Smoothing.parse(changes["smoothing"])
     if "stop_words" in changes:

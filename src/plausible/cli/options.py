@@ -62,7 +62,9 @@ rule_options = add(
         help="What counts: occurrences, documents, or damped and weighted words.",
     ),
     click.option(
-        "--smoothing", metavar="RULE", help="laplace, mle, m=X, a=X; with ,share the prior of a word is its share."
+        "--smoothing",
+        metavar="RULE",
+        help="auto, laplace, mle, m=X, a=X; with ,share the prior of a word is its share.",
     ),
     click.option("--prior", type=click.Choice(["fractions", "uniform"]), help="Of the classes. [fractions]"),
     click.option("--drop-most-frequent", type=int, metavar="N", help="Leave out the N most frequent words."),
