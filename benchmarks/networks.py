@@ -162,17 +162,12 @@ def rows(shared: Path, count: int) -> None:
         ("one variable, complete rows", full, [target]),
     ):
         columns = {
-            v.name: [v.states[c] if c >= 0 else None for c in table[:, i]]
-            for i, v in enumerate(network.variables)
+            v.name: [v.states[c] if c >= 0 else None for c in table[:, i]] for i, v in enumerate(network.variables)
         }
         named = seconds(lambda: predict(network, columns, targets))  # noqa: B023
         coded = seconds(lambda: predict(network, table, targets))  # noqa: B023
         some = [
-            {
-                n: int(c)
-                for n, c in zip(network.names, row, strict=True)
-                if c >= 0 and n not in (targets or ())
-            }
+            {n: int(c) for n, c in zip(network.names, row, strict=True) if c >= 0 and n not in (targets or ())}
             for row in table[: count // 10]
         ]
         peer = gum.LazyPropagation(bn)
@@ -196,9 +191,7 @@ def rows(shared: Path, count: int) -> None:
     print(f"\nExpected counts of {count:,} rows with 20 % gaps (an E step): {taken:.4f} s")
 
 
-def classifier_of_peer(
-    bn: gum.BayesNet, network: Network, target: str, table: np.ndarray
-) -> Callable[[], object]:
+def classifier_of_peer(bn: gum.BayesNet, network: Network, target: str, table: np.ndarray) -> Callable[[], object]:
     """pyAgrum's fast path for complete rows: the product over the Markov blanket of the target."""
     import pandas
     from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor

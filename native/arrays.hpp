@@ -20,10 +20,17 @@ using Bytes = In<std::uint8_t, 1>;
 using Doubles = In<double, 1>;
 
 template <class T>
-nanobind::ndarray<nanobind::numpy, T> out(std::vector<T>&& from, std::initializer_list<std::size_t> shape) {
+using Out = nanobind::ndarray<nanobind::numpy, T>;
+
+// A tuple whose parts the stub names.
+template <class... Parts>
+using Tuple = nanobind::typed<nanobind::tuple, Parts...>;
+
+template <class T>
+Out<T> out(std::vector<T>&& from, std::initializer_list<std::size_t> shape) {
     auto* const kept = new std::vector<T>(std::move(from));
     nanobind::capsule owner(kept, [](void* gone) noexcept { delete static_cast<std::vector<T>*>(gone); });
-    return nanobind::ndarray<nanobind::numpy, T>(kept->data(), shape, owner);
+    return Out<T>(kept->data(), shape, owner);
 }
 
 }  // namespace arrays

@@ -19,7 +19,7 @@ namespace {
 using namespace junction;
 
 // Counts of every state over the kept sweeps of each chain, shape (chains, states), and the chains' states.
-nb::tuple gibbs(const std::vector<const Compiled*>& blocks, arrays::Doubles values, arrays::Codes starts,
+arrays::Tuple<arrays::Out<double>, arrays::Out<std::int32_t>> gibbs(const std::vector<const Compiled*>& blocks, arrays::Doubles values, arrays::Codes starts,
                 arrays::Doubles weights, Size dropped, Size kept, std::uint64_t seed, Size first, int threads) {
     require(!blocks.empty(), "at least one block");
     const std::vector<Size>& places = *blocks[0]->starts;

@@ -23,6 +23,8 @@ using arrays::Codes;
 using arrays::Doubles;
 using arrays::Ints;
 using arrays::out;
+using arrays::Out;
+using arrays::Tuple;
 
 Tree* tree_of(Ints states, const std::vector<std::vector<int>>& scopes) {
     require(states.shape(0) == scopes.size(), "one scope a variable");
@@ -52,7 +54,7 @@ class Runs {
   public:
     explicit Runs(const Compiled& of) : plan(of.plan), pool(of.pool.get()), starts(of.starts.get()) {}
 
-    nb::tuple run(Doubles values, Ints seen, Doubles weights) const {
+    Tuple<double, Out<double>, Out<double>> run(Doubles values, Ints seen, Doubles weights) const {
         check(values, seen, weights);
         std::vector<double> outputs(plan.outputs), joint(joint_size());
         double log = 0;
@@ -71,7 +73,7 @@ class Runs {
         return nb::make_tuple(log, out(std::move(outputs), {width}), out(std::move(joint), {size}));
     }
 
-    nb::tuple most_probable(Doubles values, Ints seen, Doubles weights) const {
+    Tuple<double, Out<std::int32_t>> most_probable(Doubles values, Ints seen, Doubles weights) const {
         check(values, seen, weights);
         std::vector<std::int32_t> states(seen.data(), seen.data() + seen.shape(0));
         double log = 0;
@@ -87,7 +89,7 @@ class Runs {
     }
 
     // The posterior of every family, laid out as the distributions are.
-    nb::tuple families(Doubles values, Ints seen, Doubles weights) const {
+    Tuple<double, Out<double>> families(Doubles values, Ints seen, Doubles weights) const {
         check(values, seen, weights);
         require(plan.request.everything && plan.constants.empty(), "a schedule for expected counts");
         std::vector<double> counts(plan.structure->values);
@@ -111,7 +113,7 @@ class Runs {
     }
 
     // Independent cases from the posterior of all variables: exact, however rare the evidence is.
-    nb::tuple draw(Doubles values, Ints seen, Doubles weights, Size count, std::uint64_t seed, int threads) const {
+    Tuple<double, Out<std::int32_t>> draw(Doubles values, Ints seen, Doubles weights, Size count, std::uint64_t seed, int threads) const {
         check(values, seen, weights);
         const std::size_t n = seen.shape(0);
         std::vector<std::int32_t> states(n * count);
@@ -136,7 +138,7 @@ class Runs {
     }
 
     // Posteriors and log probability of each row; -1 is a gap.
-    nb::tuple run_rows(Doubles values, Codes codes, int threads) const {
+    Tuple<Out<double>, Out<double>> run_rows(Doubles values, Codes codes, int threads) const {
         check(values, codes);
         const std::size_t n = codes.shape(0);
         const auto width = static_cast<std::size_t>(plan.outputs);
@@ -157,7 +159,7 @@ class Runs {
     }
 
     // Expected counts of every family, laid out as the distributions are, and each row's log probability.
-    nb::tuple expected(Doubles values, Codes codes, Doubles shares, int threads) const {
+    Tuple<Out<double>, Out<double>> expected(Doubles values, Codes codes, Doubles shares, int threads) const {
         check(values, codes);
         require(shares.shape(0) == codes.shape(0), "one share a row");
         require(plan.request.everything && plan.constants.empty(), "a schedule for expected counts");

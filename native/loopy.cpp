@@ -123,7 +123,7 @@ class Loopy {
     }
 };
 
-nb::tuple loopy(const Tree& tree, arrays::Doubles values, arrays::Doubles likelihood, double damping, double precision,
+arrays::Tuple<arrays::Out<double>, double, int, bool> loopy(const Tree& tree, arrays::Doubles values, arrays::Doubles likelihood, double damping, double precision,
                 int rounds) {
     require(static_cast<Size>(values.shape(0)) == tree.structure->values, "all values of the distributions");
     require(static_cast<Size>(likelihood.shape(0)) == tree.starts->back(), "a likelihood a state");

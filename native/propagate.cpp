@@ -17,6 +17,7 @@ namespace junction {
 namespace {
 
 constexpr double SMALL = 1e-16;        // a table whose mass is below this, or above its inverse, is scaled
+constexpr double LEAST = 1e-300;       // its inverse is still a number
 constexpr std::size_t PRODUCTS = 8;    // tables multiplied before the product's scale is looked at
 constexpr Size HUGE_PAGE = Size{1} << 21;
 constexpr std::size_t MOST_IDLE = 4;   // buffers kept
@@ -102,8 +103,9 @@ void Propagation::settle(double* table, Size entries, double* logs, double* by, 
         return;
     }
     for (Size r = 0; r < rows; ++r) {
-        logs[r] += std::log(by[r]);
-        by[r] = by[r] > 0 ? 1 / by[r] : 0.0;
+        const double total = by[r] > 0 ? std::max(by[r], LEAST) : 0.0;
+        logs[r] += std::log(total);
+        by[r] = total > 0 ? 1 / total : 0.0;
     }
     tables::scale(table, entries, rows, by);
 }

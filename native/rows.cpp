@@ -24,7 +24,7 @@ std::uint64_t hash(const std::int32_t* row, std::size_t width) {
 }
 
 // The first place of each distinct row, and for every row which of them it is.
-nb::tuple distinct_rows(Codes codes) {
+arrays::Tuple<arrays::Out<std::int64_t>, arrays::Out<std::int64_t>> distinct_rows(Codes codes) {
     std::vector<std::int64_t> first, which(codes.shape(0));
     {
         const nb::gil_scoped_release free;

@@ -140,7 +140,7 @@ void check(const Tree& tree, const std::vector<int>& order, Doubles values) {
 }
 
 // States of `count` cases, shape (variables, cases), and with evidence each case's log weight.
-nb::object sample(const Tree& tree, const std::vector<int>& order, Doubles values, Ints seen, Doubles weights,
+arrays::Tuple<arrays::Out<std::int32_t>, arrays::Out<double>> sample(const Tree& tree, const std::vector<int>& order, Doubles values, Ints seen, Doubles weights,
                   Size count, std::uint64_t seed, int threads) {
     check(tree, order, values);
     const auto variables = order.size();
@@ -170,7 +170,7 @@ nb::object sample(const Tree& tree, const std::vector<int>& order, Doubles value
 
 // Sums of weights over blocks from `first` on: for each block its largest log weight, the sums of weights
 // and of squared weights relative to that, in all and by state.
-nb::tuple weigh_samples(const Tree& tree, const std::vector<int>& order, Doubles values, Ints seen, Doubles weights,
+arrays::Tuple<arrays::Out<double>, arrays::Out<double>> weigh_samples(const Tree& tree, const std::vector<int>& order, Doubles values, Ints seen, Doubles weights,
                         Size first, Size blocks, std::uint64_t seed, int threads) {
     check(tree, order, values);
     require(seen.shape(0) == order.size(), "one state a variable");

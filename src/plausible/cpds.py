@@ -127,9 +127,7 @@ class NoisyMax:
                 f"{child.name!r} has {len(parents)} parents and {len(pushes)} pushes; give one push a parent"
             )
         absent = np.eye(len(child.states))[0] if leak is None else leak
-        checked = tuple(
-            Table(child, (parent,), push).values for parent, push in zip(parents, pushes, strict=True)
-        )
+        checked = tuple(Table(child, (parent,), push).values for parent, push in zip(parents, pushes, strict=True))
         object.__setattr__(self, "child", child)
         object.__setattr__(self, "parents", tuple(parents))
         object.__setattr__(self, "pushes", checked)
@@ -156,9 +154,7 @@ class NoisyMax:
         return [np.diff(below, axis=-1, prepend=0.0) for below in (first, *rest)]
 
 
-def noisy_or(
-    child: Variable, parents: Sequence[Variable], chances: Sequence[float], leak: float = 0.0
-) -> NoisyMax:
+def noisy_or(child: Variable, parents: Sequence[Variable], chances: Sequence[float], leak: float = 0.0) -> NoisyMax:
     """Each parent that is present, its last state, brings the child about with its own chance.
 
     The child and the parents have two states, absent then present. `leak` is the chance of the child

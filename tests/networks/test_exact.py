@@ -172,9 +172,7 @@ def test_wide_noisy_max_as_a_chain(seed: int, monkeypatch: pytest.MonkeyPatch) -
     for name, values in posteriors(whole, given).items():
         np.testing.assert_allclose(posteriors(chain, given)[name], values, atol=1e-12)
         np.testing.assert_allclose(query(chain, name, given), values, atol=1e-12)
-    np.testing.assert_allclose(
-        joint(chain, ["p0", "p2"], given), joint(whole, ["p0", "p2"], given), atol=1e-12
-    )
+    np.testing.assert_allclose(joint(chain, ["p0", "p2"], given), joint(whole, ["p0", "p2"], given), atol=1e-12)
     assert explanation(chain, given).states == explanation(whole, given).states
     table = {"z": ["x", "y"], "p1": ["b", None]}
     for name, values in predict(whole, table).items():
@@ -207,6 +205,9 @@ def test_long_evidence_does_not_underflow() -> None:
     assert answer.posteriors["c"][1] == pytest.approx(1)
     weak = ask(network, {f"x{i}": Likelihood([1e-200, 1e-201]) for i in range(n)}, ["c"])
     assert np.isfinite(weak.log_probability)
+    for size in (5e-324, 1e-310, 1e307):
+        odd = ask(asia(), {"xray": Likelihood([size, 0]), "dysp": Likelihood([size, size])})
+        np.testing.assert_allclose(odd.posteriors["lung"], query(asia(), "lung", {"xray": "yes"}), atol=1e-12)
 
 
 def asia() -> Network:
@@ -242,9 +243,7 @@ def test_contradiction_names_a_smallest_conflict() -> None:
 
 def test_conflict_measure() -> None:
     given = {"xray": "yes", "tub": "no", "lung": "no"}
-    expected = sum(log(probability(asia(), {n: s})) for n, s in given.items()) - log_probability(
-        asia(), given
-    )
+    expected = sum(log(probability(asia(), {n: s})) for n, s in given.items()) - log_probability(asia(), given)
     assert conflict(asia(), given) == pytest.approx(expected)
     assert conflict(asia(), given) > 0 > conflict(asia(), {"xray": "yes", "either": "yes"})
 
@@ -270,6 +269,7 @@ def test_bad_calls() -> None:
         ({"xray": [0.5, 0.25, 0.25]}, "2 states, but 3"),
         ({"xray": Likelihood([np.nan, 1])}, "numbers from 0 up"),
         ({"xray": Likelihood([0, 0])}, "not all 0"),
+        ({"xray": Likelihood([1e308, 1e308])}, "numbers from 0 up"),
         ({"xray": Not("yes", "no")}, "all states of 'xray' are ruled out"),
     ]:
         with pytest.raises(CallError, match=message):
@@ -317,9 +317,7 @@ def test_too_dear_is_refused_with_its_cost() -> None:
     arcs = {f"x{i}": [f"x{j}" for j in rng.choice(i, min(i, 5), replace=False)] for i in range(90)}
     tables = {n: rng.dirichlet(np.ones(2), size=(2,) * len(above)) for n, above in arcs.items()}
     network = Network(arcs, tables, states=("a", "b"))
-    with pytest.raises(
-        CallError, match=r"exact inference would take [\d,]+ table entries, [\d,]+ MB.*sampling"
-    ):
+    with pytest.raises(CallError, match=r"exact inference would take [\d,]+ table entries, [\d,]+ MB.*sampling"):
         posteriors(network)
     told = cost(network)
     assert told.entries > told.largest > 1e8

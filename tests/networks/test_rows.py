@@ -64,9 +64,7 @@ def test_expected_counts(seed: int) -> None:
     wanted = [np.zeros(as_table(network[name]).values.shape) for name in network.names]
     for row, share, log in zip(table, shares, logs, strict=True):
         weights = {
-            v.name: np.eye(len(v.states))[code]
-            for v, code in zip(network.variables, row, strict=True)
-            if code >= 0
+            v.name: np.eye(len(v.states))[code] for v, code in zip(network.variables, row, strict=True) if code >= 0
         }
         joint = weighted(network, weights)
         assert log == pytest.approx(np.log(joint.sum()), abs=1e-12)
@@ -111,9 +109,7 @@ def test_gradient() -> None:
 
 
 def test_tables_of_names() -> None:
-    network = Network(
-        {"a": [], "b": ["a"]}, {"a": [0.2, 0.8], "b": [[1, 0], [0.25, 0.75]]}, states=("yes", "no")
-    )
+    network = Network({"a": [], "b": ["a"]}, {"a": [0.2, 0.8], "b": [[1, 0], [0.25, 0.75]]}, states=("yes", "no"))
     table = {"b": ["yes", None, "", float("nan"), "no", 1, np.int64(0)]}
     assert codes(network, table)[:, 1].tolist() == [0, -1, -1, -1, 1, 1, 0]
     assert codes(network, table)[:, 0].tolist() == [-1] * 7

@@ -94,9 +94,7 @@ def finding_sensitivity(network: Network, variable: str, given: Evidence) -> lis
     return sorted(effects, key=lambda effect: -effect.divergence)
 
 
-def value_of_observing(
-    network: Network, variable: str, given: Evidence | None = None
-) -> list[tuple[str, float]]:
+def value_of_observing(network: Network, variable: str, given: Evidence | None = None) -> list[tuple[str, float]]:
     """Mutual information, in nats, of a variable with each other one given the evidence: the best first.
 
     Pearl 1988, section 6.3.

@@ -39,7 +39,7 @@ class Estimate:
     posteriors : {variable: array in state order}
     errors : {variable: array}, one standard error of each number; for loopy propagation, which has no
         such error, the last change of any belief
-    log_probability : estimate of log P(evidence), NaN-free: None where the method gives none
+    log_probability : estimate of log P(evidence); None where the method gives none
     samples : samples drawn, sweeps or rounds
     effective : how many independent samples the answer is worth
     method : how it was found
@@ -97,9 +97,7 @@ def weighting(
     top, sums, done = -inf, np.zeros(2 + 2 * tree.starts[-1]), 0
     while done < blocks:
         step = min(blocks - done, BATCH if precision is not None else blocks)
-        tops, parts = _native.weigh_samples(
-            tree.tree, tree.order, tree.values, seen, weight, done, step, seed, threads
-        )
+        tops, parts = _native.weigh_samples(tree.tree, tree.order, tree.values, seen, weight, done, step, seed, threads)
         done += step
         highest = max(top, float(tops.max()))
         if highest == -inf:
@@ -228,9 +226,7 @@ def loopy(
         likelihood[tree.starts[i] : tree.starts[i + 1]] = values
     for i, state in found.seen.items():
         likelihood[tree.starts[i] : tree.starts[i + 1]] = np.eye(tree.states[i])[state]
-    beliefs, change, used, possible = _native.loopy(
-        tree.tree, tree.values, likelihood, damping, precision, rounds
-    )
+    beliefs, change, used, possible = _native.loopy(tree.tree, tree.values, likelihood, damping, precision, rounds)
     if not possible:
         raise Impossible("the evidence has probability 0; take a finding out", ())
     errors = {name: np.full(b - a, change) for name, a, b in tree.spans}

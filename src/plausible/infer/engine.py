@@ -26,7 +26,7 @@ from plausible.infer.evidence import (
 from plausible.infer.families import Families
 from plausible.network import Network
 
-MEMORY = 4 << 30
+MEMORY = 2 << 30
 """Bytes that a query may take; beyond, it is refused with its cost."""
 
 KEPT = 256
@@ -119,7 +119,7 @@ class Engine:
         for name, finding in (given or {}).items():
             i = self.position(name)
             variable = self.variables[i]
-            if isinstance(finding, (str, int, np.integer)):
+            if isinstance(finding, (str, int, np.integer, np.bool_)):
                 found.seen[i] = state_index(variable, finding)
             elif isinstance(finding, (Not, Likelihood)):
                 found.weighed[i] = weights(variable, finding)

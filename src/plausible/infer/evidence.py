@@ -100,10 +100,10 @@ def vector(variable: Variable, values: Vector, what: str) -> Array:
     else:
         found = np.array(values, dtype=np.float64)
     if found.shape != (len(variable.states),):
-        raise CallError(
-            f"{variable.name!r} has {len(variable.states)} states, but {found.size} {what} are given"
-        )
-    if not (np.isfinite(found).all() and (found >= 0).all() and found.any()):
+        raise CallError(f"{variable.name!r} has {len(variable.states)} states, but {found.size} {what} are given")
+    with np.errstate(over="ignore"):
+        total = found.sum()
+    if not (np.isfinite(total) and (found >= 0).all() and total > 0):
         raise CallError(f"the {what} of {variable.name!r} must be numbers from 0 up, and not all 0")
     return found
 

@@ -105,9 +105,7 @@ def posteriors(
     return ask(network, given, variables, memory=memory).posteriors
 
 
-def query(
-    network: Network, variable: str, given: Evidence | None = None, *, memory: float | None = None
-) -> Array:
+def query(network: Network, variable: str, given: Evidence | None = None, *, memory: float | None = None) -> Array:
     """The posterior of one variable, in state order."""
     return ask(network, given, [variable], memory=memory).posteriors[variable]
 
@@ -197,24 +195,30 @@ def _soft_as_weights(tree: Engine, found: Findings, memory: float | None) -> Fin
     weighed.update({i: (target > 0).astype(np.float64) for i, target in found.soft.items()})
     schedule = tree.schedule(found.seen, weighed, found.soft, memory=memory)
     gap = inf
-    for _ in range(SOFT_ROUNDS):
-        gap = 0.0
+    for rounds in range(SOFT_ROUNDS):
+        before, gap = gap, 0.0
         for i, target in found.soft.items():
             total, flat, _ = schedule.run(tree.values, *tree.case(Findings(found.seen, weighed, {})))
             place = schedule.places[i]
             now = flat[place : place + len(target)]
             if total == -inf or (now[target > 0] == 0).any():
-                raise explain_impossible(tree, Findings(found.seen, weighed, {}), tree.names[i])
+                if rounds == 0:
+                    raise explain_impossible(tree, Findings(found.seen, weighed, {}), tree.names[i])
+                raise _disagree(tree, found, before)
             gap = max(gap, float(np.abs(now - target).max()))
             ratio = np.divide(target, now, out=np.zeros_like(target), where=now > 0)
             weighed[i] = weighed[i] * ratio
             weighed[i] = weighed[i] / weighed[i].max()
         if gap < SOFT_TOLERANCE or len(found.soft) == 1:
             return Findings(found.seen, weighed, {})
+    raise _disagree(tree, found, gap)
+
+
+def _disagree(tree: Engine, found: Findings, gap: float) -> CallError:
     names = ", ".join(repr(tree.names[i]) for i in found.soft)
-    raise CallError(
-        f"the distributions asked for {names} can't hold together: after {SOFT_ROUNDS} rounds they are still "
-        f"off by {gap:.1g}; give distributions that agree with the network and each other"
+    return CallError(
+        f"the distributions asked for {names} can't hold together: fitted one after the other they stay off by "
+        f"{gap:.1g}; give distributions that agree with the network and each other"
     )
 
 

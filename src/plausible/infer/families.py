@@ -34,9 +34,7 @@ class Families:
     @staticmethod
     def of(network: Network) -> Families:
         index = {name: i for i, name in enumerate(network.names)}
-        found = Families(
-            [len(v.states) for v in network.variables], [[]] * len(index), [np.ones(1)] * len(index), []
-        )
+        found = Families([len(v.states) for v in network.variables], [[]] * len(index), [np.ones(1)] * len(index), [])
         for name in network.graph.order:
             cpd, at = network[name], index[name]
             parents = [index[parent.name] for parent in cpd.parents]

@@ -104,9 +104,7 @@ def _numbers(network: Network, findings: Mapping[str, Finding | float]) -> dict[
         if network[name].child.kind != "continuous":
             continue
         if not isinstance(finding, (int, float, np.number)) or not np.isfinite(finding):
-            raise CallError(
-                f"evidence on the continuous variable {name!r} must be a finite number, not {finding!r}"
-            )
+            raise CallError(f"evidence on the continuous variable {name!r} must be a finite number, not {finding!r}")
         numbers[name] = float(finding)
     return numbers
 
@@ -119,15 +117,11 @@ def _discrete(network: Network, findings: Mapping[str, Finding | float]) -> tupl
         if cpd.child.kind == "categorical":
             cpds.append(cpd)
         elif not isinstance(cpd, LinearGaussian):
-            raise ModelError(
-                f"{name!r} is a {type(cpd).__name__}; only tables and linear Gaussians can be asked"
-            )
+            raise ModelError(f"{name!r} is a {type(cpd).__name__}; only tables and linear Gaussians can be asked")
     tree = engine(Network(None, cpds))
     found = tree.findings(findings)  # type: ignore[arg-type]
     if found.soft:
-        raise CallError(
-            f"{tree.names[next(iter(found.soft))]!r} has a distribution as evidence; give likelihoods"
-        )
+        raise CallError(f"{tree.names[next(iter(found.soft))]!r} has a distribution as evidence; give likelihoods")
     known = {tree.names[i]: state for i, state in found.seen.items()}
     for i, values in found.weighed.items():
         parent = tree.variables[i]
@@ -160,8 +154,7 @@ def _exact(
     top = logs.max()
     if top == -inf:
         raise Impossible(
-            f"the evidence has density 0: {', '.join(numbers)} can't have these values together; "
-            "take one out",
+            f"the evidence has density 0: {', '.join(numbers)} can't have these values together; take one out",
             tuple(numbers),
         )
     share = np.exp(logs - top)
@@ -173,9 +166,7 @@ def _exact(
     for name, column in picked.items():
         rows[:, discrete.names.index(name)] = column
     posteriors = {name: share @ values for name, values in predict(discrete, rows).items() if name in shown}
-    mixtures = {
-        name: Mixture(share, means[:, i], np.maximum(covariances[:, i, i], 0)) for name, i in place.items()
-    }
+    mixtures = {name: Mixture(share, means[:, i], np.maximum(covariances[:, i, i], 0)) for name, i in place.items()}
     return MixedAnswer(posteriors, mixtures, log_density)
 
 
@@ -246,9 +237,7 @@ def _weighted(
     states, drawn, logs = _draw(discrete, known, nodes, numbers, samples, seed)
     top = logs.max(initial=-inf)
     if top == -inf:
-        raise CallError(
-            f"none of {samples:,} samples agrees with the evidence; it is too rare, or impossible"
-        )
+        raise CallError(f"none of {samples:,} samples agrees with the evidence; it is too rare, or impossible")
     weight = np.exp(logs - top)
     share = weight / weight.sum()
     posteriors = {

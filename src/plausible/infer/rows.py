@@ -56,8 +56,7 @@ def _column(variable: Variable, cells: Sequence[Any] | npt.NDArray[Any]) -> Any:
         if wrong.any():
             row = int(wrong.argmax())
             raise DataError(
-                f"row {row}: {variable.name!r} has no state number {cells[row]}; its states are 0 to "
-                f"{len(states) - 1}"
+                f"row {row}: {variable.name!r} has no state number {cells[row]}; its states are 0 to {len(states) - 1}"
             )
         return cells
     place: dict[Any, int] = {None: GAP, "": GAP} | {state: k for k, state in enumerate(states)}
@@ -107,9 +106,7 @@ def predict(
     tree = engine(network)
     rows = table if isinstance(table, np.ndarray) else codes(network, table)
     if rows.ndim != 2 or rows.shape[1] != len(tree.names):
-        raise CallError(
-            f"the codes have shape {rows.shape}; give one column for each of {len(tree.names)} variables"
-        )
+        raise CallError(f"the codes have shape {rows.shape}; give one column for each of {len(tree.names)} variables")
     asked = list(range(len(tree.names))) if targets is None else [tree.position(name) for name in targets]
     rows = np.pad(rows.astype(np.int32), ((0, 0), (0, tree.hidden)), constant_values=GAP)
     if targets is not None:
@@ -146,16 +143,12 @@ def _run(
         pattern = np.flatnonzero(~gaps[at]).tolist()
         wide = 16 if len(members) >= 16 else 1
         schedule = tree.schedule(pattern, (), asked, rows=wide, memory=memory)
-        logs[members], flat[members] = schedule.run_rows(
-            tree.values, np.ascontiguousarray(rows[members]), threads
-        )
+        logs[members], flat[members] = schedule.run_rows(tree.values, np.ascontiguousarray(rows[members]), threads)
         places = schedule.places
     return flat, logs, places
 
 
-def _pooled(
-    tree: Engine, gaps: npt.NDArray[np.bool_], asked: list[int], patterns: int
-) -> _native.Schedule | None:
+def _pooled(tree: Engine, gaps: npt.NDArray[np.bool_], asked: list[int], patterns: int) -> _native.Schedule | None:
     """One schedule for all rows, where that is cheaper than one for each pattern of gaps."""
     some, throughout = gaps.any(axis=0), gaps.all(axis=0)
     seen = np.flatnonzero(~some).tolist() if len(gaps) else []
