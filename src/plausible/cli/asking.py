@@ -273,7 +273,11 @@ def words(model_file: str, label: str | None, top: int, format_: show.Format | N
 @click.argument("model_file", metavar="MODEL")
 @show.format_option
 def info(model_file: str, format_: show.Format | None) -> None:
-    """What a model is: its classes, its vocabulary, its rules."""
+    """What a model is: its classes, its vocabulary, its rules.
+
+    \b
+      plausible info mail.plausible
+    """
     import os
 
     from plausible.files.model import load
@@ -285,7 +289,7 @@ def info(model_file: str, format_: show.Format | None) -> None:
         "model": model_file,
         "bytes": os.path.getsize(model_file),
         "documents": model.documents,
-        "vocabulary": model.vocabulary,
+        "vocabulary": model.vocabulary if model.documents else 0,
         **settings(model),
         "classes": classes,
     }
