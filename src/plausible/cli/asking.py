@@ -281,7 +281,12 @@ def words(model_file: str, label: str | None, top: int, format_: show.Format | N
 )
 @show.format_option
 def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -> None:
-    """What a model is: its classes, its vocabulary, its rules. What a network is, and what asking it costs."""
+    """What a model is: its classes, its vocabulary, its rules. What a network is, and what asking it costs.
+
+    \b
+      plausible info mail.plausible
+      plausible info alarm.bif --given HRBP=HIGH
+    """
     import os
 
     from plausible.files import is_network
@@ -302,7 +307,7 @@ def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -
         "model": model_file,
         "bytes": os.path.getsize(model_file),
         "documents": model.documents,
-        "vocabulary": model.vocabulary,
+        "vocabulary": model.vocabulary if model.documents else 0,
         **settings(model),
         "classes": classes,
     }

@@ -20,8 +20,8 @@ def span(text: str | None) -> tuple[int, int] | None:
     """ "A-B" or "A" as a pair of numbers."""
     if text is None:
         return None
-    low, _, high = text.partition("-")
-    if not (low.isdecimal() and (high.isdecimal() or not high)):
+    low, dash, high = text.partition("-")
+    if not (low.isdecimal() and (high.isdecimal() or not dash)):
         raise CallError(f"{text!r} is no range; write A-B, such as 1-2")
     return int(low), int(high or low)
 
