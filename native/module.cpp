@@ -6,4 +6,5 @@ NB_MODULE(_native, m) {
     m.doc() = "The native core of plausible: arrays in, arrays out.";
     bind_terms(m);
     bind_scorer(m);
+    bind_mixture(m);
 }

@@ -5,3 +5,4 @@
 
 void bind_terms(nanobind::module_& m);
 void bind_scorer(nanobind::module_& m);
+void bind_mixture(nanobind::module_& m);
