@@ -9,7 +9,7 @@
 
 // Where wide vectors pay, the widest that the machine has is chosen when the core is loaded.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define PLAUSIBLE_WIDE __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define PLAUSIBLE_WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define PLAUSIBLE_WIDE
 #endif
