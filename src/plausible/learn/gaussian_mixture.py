@@ -25,6 +25,8 @@ from plausible.learn.points import Points, points, spread
 Generator = np.random.Generator
 Indices = NDArray[np.intp]
 
+_THIN = 1e-5  # of the data's own variance: where nothing but the prior holds a component up, it has collapsed
+
 
 @dataclass(frozen=True, slots=True)
 class GaussianMixture:
@@ -309,7 +311,7 @@ def _start(
     whole: Moments,
     rng: Generator,
 ) -> Components:
-    """k-means++ seeds (Arthur and Vassilvitskii 2007) in a sample take the rows nearest; all share a spread."""
+    """k-means++ seeds (Arthur and Vassilvitskii 2007) in a sample; each takes its nearest rows."""
     size = min(table.count, max(10_000, 20 * k))
     rows = (
         np.arange(table.count)
@@ -352,7 +354,9 @@ def _lost(moments: Moments, covariance: Covariance, prior: float, variances: Arr
         narrowest = (moments.squares / variances).min(axis=1)
     else:
         narrowest = np.linalg.eigvalsh(moments.squares / np.outer(scale, scale))[:, 0]
-    for j in np.flatnonzero(narrowest <= np.maximum(prior, 1e-12 * moments.n)):
+    flat = narrowest <= np.maximum(prior, 1e-12 * moments.n)
+    thin = narrowest + prior < _THIN * (moments.n + prior)
+    for j in np.flatnonzero(flat & thin):
         why.setdefault(int(j), f"has collapsed onto {moments.n[j]:.3g} rows without a spread of their own")
     return why
 

@@ -73,7 +73,7 @@ def points(x: Any) -> Points:
 
 
 def spread(table: Points) -> Moments:
-    """Each column's own count, mean and sum of squared deviations, over its numbers; a column is a component."""
+    """Each column's own count, mean and sum of squared deviations; a column is a component."""
     block = 1 << 14
     total: Moments | None = None
     for first in range(0, table.count, block):
