@@ -48,6 +48,37 @@ nb::tuple score(const Scorer& scorer, nb::handle documents, std::optional<std::v
                           give<Counts>(std::move(tokens), {texts.size()}), give<Counts>(std::move(known), {texts.size()}));
 }
 
+// ln P(c given text) of the classes in `order`, in that order; of rows in which no class is possible, `fallback`.
+nb::tuple log_posteriors(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> scores,
+                         const std::vector<std::size_t>& order, const std::vector<double>& fallback) {
+    if (order.empty() || fallback.size() != order.size()) throw nb::value_error("one fallback a class is needed");
+    for (const auto c : order)
+        if (c >= scores.shape(1)) throw nb::value_error("a class index is out of range");
+    const std::size_t rows = scores.shape(0), classes = order.size();
+    std::vector<double> out(rows * classes);
+    std::vector<std::uint64_t> best(rows), undefined;
+    for (std::size_t i = 0; i < rows; ++i) {
+        const double* from = scores.data() + i * scores.shape(1);
+        double* to = out.data() + i * classes;
+        for (std::size_t k = 0; k < classes; ++k) {
+            to[k] = from[order[k]];
+            if (to[k] > to[best[i]]) best[i] = k;
+        }
+        const double most = to[best[i]];
+        if (!(most > -std::numeric_limits<double>::infinity())) {
+            undefined.push_back(i);
+            std::copy(fallback.begin(), fallback.end(), to);
+            best[i] = static_cast<std::size_t>(std::max_element(to, to + classes) - to);
+            continue;
+        }
+        double sum = 0;
+        for (std::size_t k = 0; k < classes; ++k) sum += std::exp(to[k] - most);
+        const double over = most + std::log(sum);
+        for (std::size_t k = 0; k < classes; ++k) to[k] -= over;
+    }
+    return nb::make_tuple(give<Matrix>(std::move(out), {rows, classes}), give<Counts>(std::move(best), {rows}), undefined);
+}
+
 // The terms of one text, each with its occurrences and what one of them adds to each class (None: not in the vocabulary).
 nb::list terms(const Scorer& scorer, nb::handle text) {
     const nb::object one = nb::steal(PyTuple_Pack(1, text.ptr()));
@@ -66,6 +97,9 @@ nb::list terms(const Scorer& scorer, nb::handle text) {
 
 void bind_scorer(nb::module_& m) {
     using namespace nb::literals;
+    m.def("log_posteriors", &log_posteriors, "scores"_a, "order"_a, "fallback"_a,
+          "Of each row of scores: ln P(c given text) of the classes in `order`, the position of the largest (the first of "
+          "equals), and the rows in which no class is possible, which get `fallback`.");
     nb::class_<Scorer>(m, "Scorer", "Log probabilities estimated from Terms, and the scores of documents under them.")
         .def("__init__", [](Scorer* at, Terms& counts, std::vector<std::uint64_t> documents, bool bernoulli,
                             std::optional<double> mass, bool by_share, std::vector<double> log_prior, std::uint64_t min_count,

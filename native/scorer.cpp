@@ -149,7 +149,16 @@ Scorer::Summary Scorer::score(Bag& bag, double* scores) const {
     std::uint64_t steps = 0;
     double ground = 0;
     std::fill_n(scores, classes(), 0.0);
+    // The memory accesses of a term's row and weights are asked for ahead of time.
+    for (std::size_t i = 0; i < bag.size(); ++i)
+        if (bag[i].id.term != Shard::absent) __builtin_prefetch(&row(bag[i].id));
+    constexpr std::size_t ahead = 8;
     for (std::size_t i = 0; i < bag.size(); ++i) {
+        if (i + ahead < bag.size() && bag[i + ahead].id.term != Shard::absent) {
+            const auto offset = row(bag[i + ahead].id).offset;
+            __builtin_prefetch(weights_.data() + offset);
+            __builtin_prefetch(labels_.data() + offset);
+        }
         if (bag[i].id.term == Shard::absent) continue;
         const Row& here = row(bag[i].id);
         if (!here.inside) continue;

@@ -135,7 +135,6 @@ void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels_
 struct TokenList {
     nb::list& out;
     void operator()(const char* bytes, std::size_t size) { out.append(nb::str(bytes, size)); }
-    void resident(const char* bytes, std::size_t size) { (*this)(bytes, size); }
 };
 
 nb::list tokens(nb::handle text, int shortest_gram, int longest_gram, int shortest_chars, int longest_chars) {
@@ -153,7 +152,7 @@ nb::list tokens(nb::handle text, int shortest_gram, int longest_gram, int shorte
 
 void bind_terms(nb::module_& m) {
     using namespace nb::literals;
-    m.attr("unicode_version") = unicode::version_name();
+    m.attr("unicode_version") = unicode::version;
     m.def("tokens", &tokens, "text"_a, "shortest_gram"_a = 1, "longest_gram"_a = 1, "shortest_chars"_a = 0,
           "longest_chars"_a = 0, "The tokens of one text, in the order in which they are counted.");
     nb::class_<Terms>(m, "Terms", "Class-by-term counts: documents and occurrences of each term in each class.")

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -272,22 +271,32 @@ public:
     void begin() {
         size_ = 0;
         tokens_ = 0;
-        block_ = used_ = 0;
         if (++stamp_ == 0) {
             std::fill(slots_.begin(), slots_.end(), Slot{});
             stamp_ = 1;
         }
     }
 
+    // For a token that stays where it is until the document ends, and behind which eight bytes can be read: no branch
+    // on its length below eight, and none on whether it is new, which is as good as chance.
     void operator()(const char* bytes, std::size_t size) {
-        if (add(Key(bytes, size))) entries_[size_ - 1].bytes = keep(bytes, size);
-    }
-
-    // For a word that stays where it is until the document ends, and behind which eight bytes can be read: no branch
-    // on its length below eight.
-    void resident(const char* bytes, std::size_t size) {
         const std::uint64_t all = read<std::uint64_t>(bytes);
-        add(Key(bytes, size, size < 8 ? all & ((std::uint64_t{1} << 8 * size) - 1) : all));
+        const Key key(bytes, size, size < 8 ? all & ((std::uint64_t{1} << 8 * size) - 1) : all);
+        ++tokens_;
+        for (std::size_t i = key.hashed & mask_;; i = (i + 1) & mask_) {
+            Slot& slot = slots_[i];
+            const bool fresh = slot.stamp != stamp_;
+            const auto e = fresh ? static_cast<std::uint32_t>(size_) : slot.entry;
+            entries_[size_] = {key.hashed, key.prefix, key.bytes, key.size, 0, {}};
+            Entry& entry = entries_[e];
+            if (entry.hashed != key.hashed || entry.prefix != key.prefix || entry.size != key.size) continue;
+            if (key.size > 8 && std::memcmp(entry.bytes + 8, key.bytes + 8, key.size - 8) != 0) continue;
+            ++entry.times;
+            slot = {stamp_, e};
+            size_ += fresh;
+            if (size_ == entries_.size()) widen();
+            return;
+        }
     }
 
     std::size_t size() const { return size_; }
@@ -302,37 +311,6 @@ private:
         std::uint32_t stamp = 0, entry = 0;
     };
 
-    // Whether the term is new. New or seen is as good as chance, so nothing branches on it.
-    bool add(const Key& key) {
-        ++tokens_;
-        for (std::size_t i = key.hashed & mask_;; i = (i + 1) & mask_) {
-            Slot& slot = slots_[i];
-            const bool fresh = slot.stamp != stamp_;
-            const auto e = fresh ? static_cast<std::uint32_t>(size_) : slot.entry;
-            entries_[size_] = {key.hashed, key.prefix, key.bytes, key.size, 0, {}};
-            Entry& entry = entries_[e];
-            if (entry.hashed != key.hashed || entry.prefix != key.prefix || entry.size != key.size) continue;
-            if (key.size > 8 && std::memcmp(entry.bytes + 8, key.bytes + 8, key.size - 8) != 0) continue;
-            ++entry.times;
-            slot = {stamp_, e};
-            size_ += fresh;
-            if (size_ == entries_.size()) widen();
-            return fresh;
-        }
-    }
-
-    const char* keep(const char* bytes, std::size_t size) {
-        if (used_ + size > block_size) {
-            ++block_;
-            used_ = 0;
-        }
-        if (block_ == blocks_.size()) blocks_.push_back(std::make_unique<char[]>(block_size));
-        char* kept = blocks_[block_].get() + used_;
-        std::memcpy(kept, bytes, size);
-        used_ += size;
-        return kept;
-    }
-
     void widen() {
         entries_.resize(2 * entries_.size());
         slots_.assign(2 * slots_.size(), Slot{});
@@ -344,13 +322,10 @@ private:
         }
     }
 
-    static constexpr std::size_t block_size = 1 << 16;
     std::vector<Slot> slots_ = std::vector<Slot>(1024);
     std::size_t mask_ = 1023;
     std::vector<Entry> entries_ = std::vector<Entry>(512);
     std::size_t size_ = 0;
-    std::vector<std::unique_ptr<char[]>> blocks_;
-    std::size_t block_ = 0, used_ = 0;
     std::uint64_t tokens_ = 0;
     std::uint32_t stamp_ = 0;
 };

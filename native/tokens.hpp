@@ -3,28 +3,44 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ascii.hpp"
 #include "unicode.hpp"
 
 struct TokenRules {
-    int shortest_gram = 1, longest_gram = 1;   // n-grams of words
+    int shortest_gram = 1, longest_gram = 1;    // n-grams of words
     int shortest_chars = 0, longest_chars = 0;  // n-grams of characters inside a word; 0: whole words
 };
 
-// The lower-case form of each ASCII letter or digit; 0 for what separates.
-inline constexpr auto ascii_words = [] {
-    struct { char lower[128]; } table{};
-    for (int c = '0'; c <= '9'; ++c) table.lower[c] = static_cast<char>(c);
-    for (int c = 'a'; c <= 'z'; ++c) table.lower[c] = static_cast<char>(c);
-    for (int c = 'A'; c <= 'Z'; ++c) table.lower[c] = static_cast<char>(c + 32);
-    return table;
-}();
+// Bytes that stay where they are until `begin`.
+class Arena {
+public:
+    static constexpr std::size_t block = 1 << 16, padding = 8;
 
-// Calls sink(bytes, length) for each token of a text, as UTF-8, or sink.resident(bytes, length) where the token stays
-// in place until the next text and eight more bytes can be read. `Char` is a code unit that is a whole code point.
+    void begin() { current_ = used_ = 0; }
+
+    // Where the next `size` bytes can be written, with padding behind them.
+    char* room(std::size_t size) {
+        if (used_ + size + padding > block) {
+            ++current_;
+            used_ = 0;
+        }
+        while (current_ >= blocks_.size()) blocks_.push_back(std::make_unique<char[]>(block));
+        return blocks_[current_].get() + used_;
+    }
+    void take(std::size_t size) { used_ += size; }
+
+private:
+    std::vector<std::unique_ptr<char[]>> blocks_;
+    std::size_t current_ = 0, used_ = 0;
+};
+
+// Calls sink(bytes, length) for each token of a text, as UTF-8. The bytes stay in place until the next text, and eight
+// more can be read behind them.
 template <class Sink>
 class Tokeniser {
 public:
@@ -33,75 +49,65 @@ public:
     Tokeniser(const TokenRules& rules, Sink& sink) : rules_(rules), sink_(sink) {}
 
     void run_ascii(const std::uint8_t* text, std::size_t size) {
-        words_.clear();
-        ascii_.run(text, size, [&](const char* bytes, std::size_t length) {
-            if (rules_.longest_chars) {
-                size_ = std::min(length, longest_token);
-                std::memcpy(token_, bytes, size_);
-                characters();
-                return;
-            }
-            length = std::min(length, longest_token);
-            if (rules_.shortest_gram <= 1) sink_.resident(bytes, length);
-            if (rules_.longest_gram > 1) grams(bytes, length);
-        });
-        size_ = 0;
+        begin();
+        ascii_.run(text, size, [&](const char* bytes, std::size_t length) { word(bytes, std::min(length, longest_token)); });
     }
 
+    // `Char` is a code unit that is a whole code point.
     template <class Char>
     void run(const Char* p, const Char* end) {
-        words_.clear();
-        while (true) {
-            while (p < end && is_ascii(*p) && !lower(*p)) ++p;
-            if (p == end) return;
-            size_ = 0;
-            while (p < end && is_ascii(*p) && lower(*p)) {
-                if (size_ < longest_token) token_[size_++] = lower(*p);
-                ++p;
-            }
-            if (p == end || (is_ascii(*p) && *p != '\''))
-                word();
-            else
-                p = rest(p, end);
-        }
-    }
-
-private:
-    template <class Char>
-    static bool is_ascii(Char c) { return c < 128; }
-    template <class Char>
-    static char lower(Char c) { return ascii_words.lower[static_cast<unsigned char>(c)]; }
-
-    // Goes on from a word begun in ASCII (it may be empty) through characters of any kind, to the separator.
-    template <class Char>
-    const Char* rest(const Char* p, const Char* end) {
         using unicode::Kind;
-        unstable_ = false;
-        last_class_ = 0;
-        unit_ = prior_ = none;
+        begin();
+        start(nullptr, 0);
         for (; p < end; ++p) {
             const auto& record = unicode::record(*p);
             const Kind kind = record.kind == Kind::unspaced && rules_.longest_chars ? Kind::word : record.kind;
-            if (kind == Kind::ignored) continue;
-            if (kind == Kind::word) {
-                if (unit_ != none) end_run();
-                append(*p, record);
-            } else if (kind == Kind::mark) {
-                append(*p, record);
-            } else if (kind == Kind::unspaced) {
-                if (unit_ != none) end_unit();
-                else if (size_) word();
-                unit_ = size_;
-                append(*p, record);
-            } else if (kind == Kind::apostrophe && unit_ == none && size_ && p + 1 < end && continues(p[1])) {
-                if (size_ < longest_token) token_[size_++] = '\'';
-            } else {
-                break;
+            switch (kind) {
+                case Kind::word:
+                    if (unit_ != none) end_run();
+                    append(*p, record);
+                    break;
+                case Kind::mark:
+                    append(*p, record);
+                    break;
+                case Kind::unspaced:
+                    if (unit_ != none) end_unit();
+                    else if (size_) end_word();
+                    unit_ = size_;
+                    append(*p, record);
+                    break;
+                case Kind::ignored:
+                    break;
+                case Kind::apostrophe:
+                    if (unit_ == none && size_ && p + 1 < end && continues(p[1])) {
+                        if (size_ + 4 <= longest_token) token_[size_++] = '\'';
+                        break;
+                    }
+                    [[fallthrough]];
+                case Kind::separator:
+                    if (unit_ != none) end_run();
+                    else if (size_) end_word();
             }
         }
         if (unit_ != none) end_run();
-        else if (size_) word();
-        return p < end ? p + 1 : p;
+        else if (size_) end_word();
+    }
+
+private:
+    void begin() {
+        arena_.begin();
+        words_.clear();
+    }
+
+    // The next token; it begins with the unit before, if there is one.
+    void start(const char* prior, std::size_t size) {
+        token_ = arena_.room(8 * longest_token);
+        if (size) std::memmove(token_, prior, size);
+        size_ = size;
+        unit_ = none;
+        prior_ = size ? 0 : none;
+        last_class_ = 0;
+        unstable_ = false;
     }
 
     static bool continues(char32_t c) {
@@ -110,93 +116,94 @@ private:
     }
 
     void append(char32_t c, const unicode::Record& record) {
-        if (!record.fold_length) {
-            put(c, record);
+        if (record.many) {
+            const auto* folded = unicode::folded + record.shift;
+            for (std::uint32_t i = 1; i <= folded[0]; ++i) append(folded[i], unicode::record(folded[i]));
             return;
         }
-        const auto* folded = unicode::folded_at(record.fold_at);
-        for (int i = 0; i < record.fold_length; ++i) put(folded[i], unicode::record(folded[i]));
-    }
-
-    void put(char32_t c, const unicode::Record& record) {
         if (size_ - (unit_ == none ? 0 : unit_) + 4 > longest_token) return;
-        if (record.unstable || (record.combining && record.combining < last_class_)) unstable_ = true;
-        last_class_ = record.combining;
-        size_ += unicode::encode(c, token_ + size_);
+        if (record.unstable | record.combining | last_class_) {
+            if (record.unstable || (record.combining && record.combining < last_class_)) unstable_ = true;
+            last_class_ = record.combining;
+        }
+        size_ += unicode::encode(c + static_cast<char32_t>(record.shift), token_ + size_);
     }
 
+    // Normal form C, which can be three times as long as what it is made of.
     void settle(std::size_t from) {
         if (!unstable_) return;
         text_.assign(token_ + from, size_ - from);
         unicode::compose(text_);
         std::memcpy(token_ + from, text_.data(), text_.size());
         size_ = from + text_.size();
-        unstable_ = false;
+    }
+
+    void end_word() {
+        settle(0);
+        arena_.take(size_);
+        word(token_, size_);
+        start(nullptr, 0);
     }
 
     // A character of an unspaced script (with its marks) ends: it is a token, and so is the pair with the one before.
     void end_unit() {
         settle(unit_);
-        last_class_ = 0;
         words_.clear();
-        sink_(token_ + unit_, size_ - unit_);
+        const char* unit = token_ + unit_;
+        const std::size_t size = size_ - unit_;
+        sink_(unit, size);
         if (prior_ != none) sink_(token_ + prior_, size_ - prior_);
-        std::memmove(token_, token_ + unit_, size_ - unit_);
-        size_ -= unit_;
-        prior_ = 0;
-        unit_ = none;
+        arena_.take(unit_);  // the unit stays: the next pair begins with it
+        start(unit, size);
     }
 
     void end_run() {
         end_unit();
-        unit_ = prior_ = none;
-        size_ = 0;
+        arena_.take(size_);
+        start(nullptr, 0);
     }
 
-    void word() {
-        settle(0);
+    void word(const char* bytes, std::size_t size) {
         if (rules_.longest_chars) {
-            characters();
-        } else {
-            if (rules_.shortest_gram <= 1) sink_(token_, size_);
-            if (rules_.longest_gram > 1) grams(token_, size_);
+            characters(bytes, size);
+            return;
         }
-        size_ = 0;
-        last_class_ = 0;
+        if (rules_.shortest_gram <= 1) sink_(bytes, size);
+        if (rules_.longest_gram > 1) grams(bytes, size);
     }
 
     void grams(const char* bytes, std::size_t size) {
-        if (words_.size() == static_cast<std::size_t>(rules_.longest_gram)) {
-            std::rotate(words_.begin(), words_.begin() + 1, words_.end());
-            words_.back().assign(bytes, size);
-        } else {
-            words_.emplace_back(bytes, size);
-        }
+        if (words_.size() == static_cast<std::size_t>(rules_.longest_gram)) words_.erase(words_.begin());
+        words_.emplace_back(bytes, size);
         for (std::size_t n = 2; n <= words_.size(); ++n) {
             if (n < static_cast<std::size_t>(rules_.shortest_gram)) continue;
-            text_.clear();
+            char* gram = arena_.room(n * (3 * longest_token + 1));
+            std::size_t length = 0;
             for (auto i = words_.size() - n; i < words_.size(); ++i) {
-                if (!text_.empty()) text_ += ' ';
-                text_ += words_[i];
+                if (length) gram[length++] = ' ';
+                std::memcpy(gram + length, words_[i].data(), words_[i].size());
+                length += words_[i].size();
             }
-            sink_(text_.data(), text_.size());
+            arena_.take(length);
+            sink_(gram, length);
         }
     }
 
     // Runs of characters inside a word, with one blank for each of its edges.
-    void characters() {
-        text_.assign(1, ' ');
-        text_.append(token_, size_);
-        text_ += ' ';
+    void characters(const char* bytes, std::size_t size) {
+        char* text = arena_.room(size + 2);
+        text[0] = text[size + 1] = ' ';
+        std::memmove(text + 1, bytes, size);
+        arena_.take(size + 2);
         starts_.clear();
-        for (std::size_t i = 0; i < text_.size(); ++i)
-            if ((static_cast<unsigned char>(text_[i]) & 0xC0) != 0x80) starts_.push_back(i);
-        starts_.push_back(text_.size());
+        for (std::size_t i = 0; i < size + 2; ++i)
+            if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) starts_.push_back(i);
+        starts_.push_back(size + 2);
         const std::size_t points = starts_.size() - 1;
         for (auto n = static_cast<std::size_t>(rules_.shortest_chars); n <= static_cast<std::size_t>(rules_.longest_chars); ++n)
             for (std::size_t i = 0; i + n <= points; ++i) {
                 const bool edge = n == 1 && (i == 0 || i + 1 == points);
-                if (!edge) sink_(text_.data() + starts_[i], starts_[i + n] - starts_[i]);
+                if (!edge) sink_(text + starts_[i], starts_[i + n] - starts_[i]);
             }
     }
 
@@ -204,12 +211,13 @@ private:
 
     const TokenRules rules_;
     Sink& sink_;
-    char token_[8 * longest_token];  // normal form C can be three times as long as what it is made of
-    std::size_t size_ = 0, unit_ = none, prior_ = none;
-    std::uint16_t last_class_ = 0;
-    bool unstable_ = false;
     AsciiWords ascii_;
-    std::vector<std::string> words_;  // the last ones of a text, for n-grams
+    Arena arena_;
+    char* token_ = nullptr;
+    std::size_t size_ = 0, unit_ = none, prior_ = none;
+    std::uint8_t last_class_ = 0;
+    bool unstable_ = false;
+    std::vector<std::string_view> words_;  // the last ones of a text, for n-grams
     std::vector<std::size_t> starts_;
     std::string text_;
 };

@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
-#include "unicode_tables.hpp"
-
 namespace unicode {
 namespace {
 
 constexpr char32_t hangul = 0xAC00, lead = 0x1100, vowel = 0x1161, tail = 0x11A7;
 constexpr char32_t leads = 19, vowels = 21, tails = 28, syllables = leads * vowels * tails;
-
-static_assert(sizeof(Record) == 5 * sizeof(std::uint16_t));
 
 void decompose(char32_t c, std::vector<char32_t>& out) {
     if (c >= hangul && c < hangul + syllables) {
@@ -48,16 +44,6 @@ char32_t composite(char32_t first, char32_t second) {
 }
 
 }  // namespace
-
-const Record& record(char32_t c) {
-    static const auto* records = reinterpret_cast<const Record*>(record_fields);
-    if (c >= 0x110000) return records[record_of[0]];
-    return records[record_of[std::size_t{block_of[c / 128]} * 128 + c % 128]];
-}
-
-const std::uint32_t* folded_at(std::uint16_t at) { return folded + at; }
-
-const char* version_name() { return version; }
 
 bool long_enough(std::string_view text, std::size_t length) {
     std::size_t points = 0;

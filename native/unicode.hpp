@@ -9,17 +9,26 @@
 
 namespace unicode {
 
-enum class Kind : std::uint16_t { separator, word, mark, unspaced, ignored, apostrophe };
+enum class Kind : std::uint8_t { separator, word, mark, unspaced, ignored, apostrophe };
 
-// `combining` is the canonical combining class; `unstable` is set where normal form C may change the character.
+// `shift` leads to the folded character or, where there are many, is the place of their number and themselves in
+// `folded`. `combining` is the canonical combining class; `unstable` is set where normal form C may change the result.
 struct Record {
+    std::int32_t shift;
     Kind kind;
-    std::uint16_t combining, unstable, fold_length, fold_at;
+    std::uint8_t combining, unstable, many;
 };
 
-const Record& record(char32_t c);
-const std::uint32_t* folded_at(std::uint16_t at);
-const char* version_name();
+}  // namespace unicode
+
+#include "unicode_tables.hpp"
+
+namespace unicode {
+
+inline const Record& record(char32_t c) {
+    if (c >= 0x110000) c = 0;
+    return records[record_of[std::size_t{block_of[c / 128]} * 128 + c % 128]];
+}
 
 inline std::size_t encode(char32_t c, char* out) {
     if (c < 0x80) {

@@ -65,39 +65,42 @@ def main(path: str) -> None:
                 compositions[int(parts[0], 16), int(parts[1], 16)] = code
     seconds = {second for _, second in compositions} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
 
+    def unstable(char: str) -> int:
+        return int(ord(char) in seconds or ucd.normalize("NFC", char) != char)
+
     folds: list[int] = []
     records: dict[tuple[int, int, int, int, int], int] = {}
     indices = []
     for code in range(LAST):
-        surrogate = 0xD800 <= code <= 0xDFFF
         char = chr(code)
-        folded = char if surrogate else fold(code)
-        at = 0
-        if folded != char:
-            at = len(folds)
-            folds.extend(ord(c) for c in folded)
-        unstable = int(not surrogate and (code in seconds or ucd.normalize("NFC", char) != char))
-        class_ = 0 if surrogate else ucd.combining(char)
-        record = (SEPARATOR if surrogate else kind(code), class_, unstable, len(folded) if folded != char else 0, at)
+        if 0xD800 <= code <= 0xDFFF:
+            record = (0, SEPARATOR, 0, 0, 0)
+        else:
+            folded = fold(code)
+            many = int(len(folded) > 1)
+            shift = len(folds) if many else ord(folded) - code
+            if many:
+                folds += [len(folded), *map(ord, folded)]
+            record = (shift, kind(code), ucd.combining(char), 0 if many else unstable(folded), many)
         indices.append(records.setdefault(record, len(records)))
 
     blocks: dict[tuple[int, ...], int] = {}
-    stage1 = [
-        blocks.setdefault(tuple(indices[i : i + BLOCK]), len(blocks)) for i in range(0, LAST, BLOCK)
-    ]
+    stage1 = [blocks.setdefault(tuple(indices[i : i + BLOCK]), len(blocks)) for i in range(0, LAST, BLOCK)]
     stage2 = [index for block in blocks for index in block]
     pairs = sorted((first << 32 | second, code) for (first, second), code in compositions.items())
     spans, sequence = [], []
     for code, full in sorted(decompositions.items()):
         spans += [code, len(sequence), len(full)]
         sequence += [ord(c) for c in full]
-    flat = [value for record in records for value in record]
+    rows = ",\n".join("{%d,Kind(%d),%d,%d,%d}" % record for record in records)
     with open(path, "w", encoding="ascii") as out:
-        out.write(f"// Made by unicode_tables.py from Unicode {ucd.unidata_version}.\n#pragma once\n#include <cstdint>\n")
+        out.write(
+            f"// Made by unicode_tables.py from Unicode {ucd.unidata_version}.\n#pragma once\n#include <cstdint>\n"
+        )
         out.write(f'namespace unicode {{\ninline constexpr char version[] = "{ucd.unidata_version}";\n')
         out.write(array("block_of", "std::uint16_t", stage1))
         out.write(array("record_of", "std::uint16_t", stage2))
-        out.write(array("record_fields", "std::uint16_t", flat))
+        out.write(f"inline constexpr Record records[] = {{\n{rows}}};\n")
         out.write(array("folded", "std::uint32_t", folds))
         out.write(array("composed_pairs", "std::uint64_t", [pair for pair, _ in pairs]))
         out.write(array("composed", "std::uint32_t", [code for _, code in pairs]))
