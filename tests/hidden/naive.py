@@ -43,9 +43,7 @@ def gaussian_e_step(x, weights, means, covariances):
     split = [shares(logs) for logs, _, _ in found]
     r = np.array([share for share, _ in split])
     n = r.sum(axis=0)
-    mean = np.array(
-        [sum(r[i, j] * found[i][1][j] for i in range(len(x))) / n[j] for j in range(len(weights))]
-    )
+    mean = np.array([sum(r[i, j] * found[i][1][j] for i in range(len(x))) / n[j] for j in range(len(weights))])
     squares = np.zeros((len(weights), x.shape[1], x.shape[1]))
     for j in range(len(weights)):
         for i in range(len(x)):
@@ -65,9 +63,7 @@ def star_e_step(rows, log_weights, log_tables, numbers, means, variances):
             logs = logs + times * log_tables[feature]
         for d, value in enumerate(x):
             if not math.isnan(value):
-                logs = logs - 0.5 * (
-                    np.log(2 * math.pi * variances[d]) + (value - means[d]) ** 2 / variances[d]
-                )
+                logs = logs - 0.5 * (np.log(2 * math.pi * variances[d]) + (value - means[d]) ** 2 / variances[d])
         r, log = shares(logs)
         n, total = n + r, total + log
         for feature, times in entries:

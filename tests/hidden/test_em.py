@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plausible.errors import CallError, ModelError, PlausibleWarning
-from plausible.learn.em import em
+from plausible.learning.em import em
 
 HEADS = np.array([5, 9, 8, 4, 7])
 

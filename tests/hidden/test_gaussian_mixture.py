@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from plausible import _native
 from plausible.errors import CallError, DataError, ModelError, PlausibleWarning
-from plausible.learn.components import Components, e_step, inverse_factors, posterior
-from plausible.learn.gaussian_mixture import estimate, gaussian_mixture, log_prior
-from plausible.learn.moments import Moments
-from plausible.learn.points import points, spread
+from plausible.learning.mixtures.components import Components, e_step, inverse_factors, posterior
+from plausible.learning.mixtures.gaussian import estimate, gaussian_mixture, log_prior
+from plausible.learning.mixtures.moments import Moments
+from plausible.learning.mixtures.points import points, spread
 
 from . import naive
 
@@ -87,8 +87,9 @@ def test_the_same_path_as_scikit_learn(kind, theirs):
     peer = pytest.importorskip("sklearn.mixture")
     x, start = blobs(2, rows=500, d=3), some_components(3, 3, 3, kind)
     precisions = np.linalg.inv(start.covariances) if kind in ("tied", "full") else 1 / start.covariances
-    model = peer.GaussianMixture(3, covariance_type=theirs, max_iter=7, tol=0, reg_covar=0, 
-                                 weights_init=start.weights, means_init=start.means, precisions_init=precisions)  # fmt: skip
+    model = peer.GaussianMixture(3, covariance_type=theirs, max_iter=7, tol=0, reg_covar=0,
+                                 weights_init=start.weights, means_init=start.means,
+                                 precisions_init=precisions)  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(x)
@@ -131,11 +132,7 @@ def test_gaps_marginalise_exactly(seed, kind):
     components = some_components(seed, 3, 4, kind)
     x = blobs(seed, rows=50, d=4)
     x[:, [1, 3]] = np.nan
-    among = (
-        components.covariances[:, [0, 2]]
-        if kind == "diagonal"
-        else components.covariances[:, [[0], [2]], [0, 2]]
-    )
+    among = components.covariances[:, [0, 2]] if kind == "diagonal" else components.covariances[:, [[0], [2]], [0, 2]]
     margin = Components(components.weights, components.means[:, [0, 2]], among, kind)
     shares, logs = posterior(points(x), components, 1)
     margin_shares, margin_logs = posterior(points(x[:, [0, 2]]), margin, 1)
@@ -198,9 +195,7 @@ def test_the_native_step_checks_shapes():
 
 
 def test_rows_too_far_for_doubles_still_get_shares():
-    components = Components(
-        np.array([0.5, 0.5]), np.zeros((2, 1)), np.array([[1e-300], [1e-300]]), "diagonal"
-    )
+    components = Components(np.array([0.5, 0.5]), np.zeros((2, 1)), np.array([[1e-300], [1e-300]]), "diagonal")
     shares, logs = posterior(points([1e149]), components, 1)
     assert np.isfinite(shares).all()
     assert np.isfinite(logs).all()
@@ -363,9 +358,7 @@ def test_one_row_of_known_variance():
 
 def test_duplicate_points_collapse_aloud():
     x = np.array([[0.0, 0.0]] * 5 + [[1.0, 1.0]] * 5 + [[0.0, 2.0]] * 5)
-    with pytest.warns(
-        PlausibleWarning, match=r"collapsed onto 5 rows.*fewer components than 3, or a larger prior"
-    ):
+    with pytest.warns(PlausibleWarning, match=r"collapsed onto 5 rows.*fewer components than 3, or a larger prior"):
         mixture = gaussian_mixture(x, 3, covariance="diagonal")
     assert mixture.sizes.tolist() == [5, 5, 5]
     with pytest.raises(ModelError, match=r"collapsed.*larger prior"):
@@ -376,9 +369,7 @@ def test_duplicate_points_collapse_aloud():
 
 def test_an_emptied_component_begins_again():
     x = blobs(3, rows=300)
-    start = Components(
-        np.full(3, 1 / 3), np.array([[0.0, 0.0], [1.0, 1.0], [1e4, 1e4]]), np.ones((3, 2)), "diagonal"
-    )
+    start = Components(np.full(3, 1 / 3), np.array([[0.0, 0.0], [1.0, 1.0], [1e4, 1e4]]), np.ones((3, 2)), "diagonal")
     with pytest.warns(PlausibleWarning, match="has lost its rows, and began again"):
         mixture = gaussian_mixture(x, 3, covariance="diagonal", start=start)
     assert (mixture.weights > 0.01).all()

@@ -10,8 +10,8 @@ import numpy as np
 
 from plausible import _native
 from plausible.errors import CallError, DataError, ModelError, unknown
-from plausible.learn.moments import Array, Moments
-from plausible.learn.points import Group, Points
+from plausible.learning.mixtures.moments import Array, Moments
+from plausible.learning.mixtures.points import Group, Points
 
 Covariance = Literal["known", "spherical", "diagonal", "tied", "full"]
 
@@ -121,9 +121,7 @@ def _densities(weights: Array, spread: Array) -> tuple[Array, Array]:
     return np.ascontiguousarray(factors), scales
 
 
-def _expected(
-    group: Group, weights: Array, means: Array, spread: Array, threads: int
-) -> tuple[Moments, float]:
+def _expected(group: Group, weights: Array, means: Array, spread: Array, threads: int) -> tuple[Moments, float]:
     """Moments over all columns, unseen numbers replaced by what they are expected to be.
 
     x̂_u = μ_u + B (x_s − μ_s),  B = Σ_us Σ_ss⁻¹,  and the covariance left,  Σ_uu − B Σ_su,  for each row

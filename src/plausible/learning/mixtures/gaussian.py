@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import CallError, DataError, PlausibleWarning
-from plausible.learn.components import Components, Covariance, e_step, inverse_factors, posterior
-from plausible.learn.em import Step, Vector, em
-from plausible.learn.moments import Array, Moments
-from plausible.learn.points import Points, points, spread
+from plausible.learning.em import Step, Vector, em
+from plausible.learning.mixtures.components import Components, Covariance, e_step, inverse_factors, posterior
+from plausible.learning.mixtures.moments import Array, Moments
+from plausible.learning.mixtures.points import Points, points, spread
 
 Generator = np.random.Generator
 Indices = NDArray[np.intp]
@@ -127,7 +127,7 @@ def gaussian_mixture(
         Climb from here only, and leave the components in this order. Otherwise `restarts` k-means++ starts
         are tried, and components are ordered by their means.
     tolerance, max_iterations, max_seconds, progress
-        As in `plausible.learn.em`.
+        As in `plausible.learning.em`.
     accelerate : bool
         Take SQUAREM's leaps: fewer iterations where clusters overlap.
 
@@ -173,9 +173,7 @@ def gaussian_mixture(
         max_seconds=max_seconds,
         progress=progress,
         mend=mend,
-        accelerate=(_to_vector, lambda v: _to_components(v, k, covariance, table.dimensions))
-        if accelerate
-        else None,
+        accelerate=(_to_vector, lambda v: _to_components(v, k, covariance, table.dimensions)) if accelerate else None,
     )
     components, moments = fitted.parameters, fitted.statistics
     if start is None:
@@ -258,13 +256,9 @@ def _check(
     if k > table.count:
         raise CallError(f"k is {k}, but there are {table.count} rows: choose k of at most {table.count}")
     if covariance == "known" and variance is None:
-        raise CallError(
-            "covariance='known' needs the variance that is known: give variance=..., or use 'spherical'"
-        )
+        raise CallError("covariance='known' needs the variance that is known: give variance=..., or use 'spherical'")
     if covariance != "known" and variance is not None:
-        raise CallError(
-            f"a variance is given, but covariance={covariance!r} learns it: leave it out, or use 'known'"
-        )
+        raise CallError(f"a variance is given, but covariance={covariance!r} learns it: leave it out, or use 'known'")
     if variance is not None and not 0 < variance < math.inf:
         raise CallError(f"the variance must be a number above 0, not {variance}")
     if not 0 <= prior < math.inf:
@@ -281,22 +275,14 @@ def _check_columns(table: Points, whole: Moments, variances: Array, covariance: 
         if n == 0:
             raise DataError(f"column {name!r} has no numbers at all: drop it")
     low, high = np.fmin.reduce(table.values), np.fmax.reduce(table.values)
-    flat = [
-        name for name, same, v in zip(table.names, low == high, variances, strict=True) if same or v < 1e-290
-    ]
+    flat = [name for name, same, v in zip(table.names, low == high, variances, strict=True) if same or v < 1e-290]
     if covariance == "known" or not flat or (covariance == "spherical" and len(flat) < table.dimensions):
         return
     if table.count == 1:
-        raise DataError(
-            "there is 1 row only: it has a mean but no variance; give more rows, or use covariance='known'"
-        )
+        raise DataError("there is 1 row only: it has a mean but no variance; give more rows, or use covariance='known'")
     if len(flat) == table.dimensions:
-        raise DataError(
-            "all rows are equal: there is no variance to learn; use covariance='known' with a variance"
-        )
-    raise DataError(
-        f"column {flat[0]!r} is constant: it has no variance and tells nothing of clusters; drop it"
-    )
+        raise DataError("all rows are equal: there is no variance to learn; use covariance='known' with a variance")
+    raise DataError(f"column {flat[0]!r} is constant: it has no variance and tells nothing of clusters; drop it")
 
 
 # ---- Starts, and components that are lost ------------------------------------------------------------------
@@ -313,11 +299,7 @@ def _start(
 ) -> Components:
     """k-means++ seeds (Arthur and Vassilvitskii 2007) in a sample; each takes its nearest rows."""
     size = min(table.count, max(10_000, 20 * k))
-    rows = (
-        np.arange(table.count)
-        if size == table.count
-        else np.sort(rng.choice(table.count, size, replace=False))
-    )
+    rows = np.arange(table.count) if size == table.count else np.sort(rng.choice(table.count, size, replace=False))
     centre, variances = whole.mean[:, 0], whole.squares[:, 0] / whole.n
     scale = np.sqrt(np.where(variances > 0, variances, 1)) if covariance != "known" else np.ones(len(centre))
     x = np.nan_to_num((table.values[rows] - centre) / scale)
@@ -334,9 +316,7 @@ def _start(
     n = np.bincount(nearest, minlength=k).astype(np.float64)
     means = np.stack([np.bincount(nearest, column, minlength=k) for column in x.T], axis=1) / n[:, None]
     within = ((x - means[nearest]) ** 2).mean(axis=0) * 0.999 + 0.001  # of variances that are 1 here
-    moments = Moments(
-        n, means * scale + centre, np.broadcast_to(n[:, None] * within * scale**2, (k, len(scale)))
-    )
+    moments = Moments(n, means * scale + centre, np.broadcast_to(n[:, None] * within * scale**2, (k, len(scale))))
     if covariance in ("tied", "full"):
         moments = replace(moments, squares=moments.squares[:, :, None] * np.eye(len(scale)))
     return estimate(moments, covariance, equal, variance)
@@ -361,9 +341,7 @@ def _lost(moments: Moments, covariance: Covariance, prior: float, variances: Arr
     return why
 
 
-def _reseed(
-    components: Components, j: int, table: Points, variances: Array, equal: bool, rng: Generator
-) -> Components:
+def _reseed(components: Components, j: int, table: Points, variances: Array, equal: bool, rng: Generator) -> Components:
     """Component j begins again at a random row, as wide as the whole data; the others make room."""
     k = len(components.weights)
     row = table.values[int(rng.integers(table.count))]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import DataError
-from plausible.learn.moments import Array, Moments
+from plausible.learning.mixtures.moments import Array, Moments
 
 LARGEST = 1e150  # a square must stay finite
 
@@ -49,19 +49,13 @@ def points(x: Any) -> Points:
     try:
         values = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(
-            f"points must be rows of numbers of one length ({error}); drop or encode what isn't"
-        ) from None
+        raise DataError(f"points must be rows of numbers of one length ({error}); drop or encode what isn't") from None
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or 0 in values.shape:
-        raise DataError(
-            f"points must be a table with at least 1 row and 1 column, not of shape {values.shape}"
-        )
+        raise DataError(f"points must be a table with at least 1 row and 1 column, not of shape {values.shape}")
     values = np.ascontiguousarray(values)
-    labels = (
-        tuple(str(name) for name in names) if names is not None else tuple(map(str, range(values.shape[1])))
-    )
+    labels = tuple(str(name) for name in names) if names is not None else tuple(map(str, range(values.shape[1])))
     for name, low, high in zip(labels, np.fmin.reduce(values), np.fmax.reduce(values), strict=True):
         if low < -LARGEST or high > LARGEST:
             worst = high if high > LARGEST else low

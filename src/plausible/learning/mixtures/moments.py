@@ -49,9 +49,5 @@ class Moments:
 
 
 def _outer(n: Array, delta: Array, axes: int) -> Array:
-    product: Array
-    if axes == 2:
-        product = n[:, None] * delta**2
-    else:
-        product = n[:, None, None] * delta[:, :, None] * delta[:, None, :]
-    return product
+    outer: Array = delta**2 if axes == 2 else delta[:, :, None] * delta[:, None, :]
+    return n.reshape(-1, *[1] * (axes - 1)) * outer
