@@ -45,6 +45,8 @@ class Points:
 
 def points(x: Any) -> Points:
     """The table behind `x`: an array, a data frame or lists of rows; a flat list is one column."""
+    if isinstance(x, Points):
+        return x
     names = getattr(x, "columns", None)
     try:
         values = np.asarray(x, dtype=np.float64)
