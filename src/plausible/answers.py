@@ -120,7 +120,8 @@ def classify(model: Model, documents: Sequence[str], threads: int | None = None)
 class Ranked:
     """A document's place in a ranking.
 
-    `score` is the log-odds of the class in nats for each known term; None where the document has none.
+    `score` is the log-odds of the class in nats, for a length like that of the documents learned; None where the
+    document has no known term. `probability` is calibrated.
     """
 
     index: int
@@ -138,8 +139,8 @@ def rank(
 ) -> list[Ranked]:
     """Documents by how much speaks for a class, most first.
 
-    The posterior saturates at 0 and 1, so documents are ranked by the log-odds of the class divided by their number of
-    known terms. Documents without a known term come last.
+    The posterior saturates at 0 and 1, so documents are ranked by length-normalised log-odds: those of the calibration
+    or, without one, the log-odds divided by the number of known terms. Documents without a known term come last.
 
     Parameters
     ----------
@@ -149,13 +150,15 @@ def rank(
     model.class_index(label)
     scores = model.scores(documents, threads)
     column = scores.classes.index(label)
-    log_posterior = memoryview(scores.log_posterior)
+    probabilities, log_odds = memoryview(scores.log_posterior), memoryview(model.log_odds(documents, threads))
     known = memoryview(scores.known).tolist()
     ranked = []
     for i, terms in enumerate(known):
-        own = log_posterior[i, column]
-        odds = own - _log_sum([log_posterior[i, k] for k in range(len(scores.classes)) if k != column])
-        ranked.append(Ranked(i, odds / terms if terms else None, math.exp(own)))
+        own = log_odds[i, column]
+        odds = _difference(own, _log_sum([log_odds[i, k] for k in range(len(scores.classes)) if k != column]))
+        if model.calibration is None and terms:
+            odds /= terms
+        ranked.append(Ranked(i, odds if terms else None, math.exp(probabilities[i, column])))
     ranked.sort(key=lambda one: (one.score is None, -(one.score or 0.0), one.index))
     return ranked[: how_many(top, len(ranked))]
 
@@ -193,8 +196,9 @@ class Evidence:
 class Explanation:
     """Why a document is of one class rather than another.
 
-    `score` is ln P(label given document) - ln P(against given document) in nats: the sum of `prior`, `absent`
-    (Bernoulli events only: the vocabulary's terms that the document lacks) and the weights of `evidence`.
+    `score` is the log-odds of the two classes in nats, calibrated if the model is: the sum of `prior` (what speaks before
+    the first word), `absent` (Bernoulli events only: the vocabulary's terms that the document lacks) and the weights of
+    `evidence`.
     """
 
     label: str
@@ -240,25 +244,27 @@ def explain(model: Model, document: str, label: str | None = None, against: str 
     if against == label:
         raise CallError(f"class {label!r} can't be held against itself")
     one, other = model.class_index(label), model.class_index(against)
+    sharpness = model.sharpness(document)
 
     evidence, ignored = [], []
     bernoulli = model.rules.events == "bernoulli"
-    for term, times, weights in model.scorer.terms(model.tokens.prepare([document])[0]):
-        if weights is None:
+    for term, times, shares in model.scorer.terms(model.terms, model.tokens.prepare([document])[0]):
+        if shares is None:
             ignored.append(term)
             continue
         seen = {c: cell[0 if bernoulli else 1] for c, cell in model.terms.row(term)}
-        weight = _difference(weights[one], weights[other]) * (1 if bernoulli else times)
+        weight = _difference(shares[one], shares[other]) * sharpness
         evidence.append(Evidence(term, times, weight, seen.get(one, 0), seen.get(other, 0)))
     evidence.sort(key=lambda word: (-abs(word.weight), word.term))
-    log_prior = model.log_prior()
-    prior = log_prior[classes.index(label)] - log_prior[classes.index(against)]
-    intercepts = model.scorer.intercepts()
-    absent = _difference(intercepts[one], intercepts[other]) - prior if bernoulli else 0.0
+    starts = model.starts()
+    prior = _difference(starts[label], starts[against]) * sharpness
+    absent = 0.0
+    if bernoulli:
+        intercepts = model.scorer.intercepts()  # type: ignore[union-attr]
+        absent = _difference(intercepts[one], intercepts[other]) * sharpness - prior
     score = prior + absent + math.fsum(word.weight for word in evidence)
-    return Explanation(
-        label, against, math.exp(scores[0, classes.index(label)]), score, prior, absent, evidence, ignored
-    )
+    probability = math.exp(scores[0, classes.index(label)])
+    return Explanation(label, against, probability, score, prior, absent, evidence, ignored)
 
 
 def _difference(one: float, other: float) -> float:

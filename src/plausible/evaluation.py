@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from plausible.arrays import TermArrays
 from plausible.encode import Batch
 from plausible.errors import CallError, DataError
-from plausible.learning.classifier import Options, Progress, learn_from, read_labelled, warn
+from plausible.learning.classifier import Learner, Options, Progress, learn_from, read_labelled, warn
 from plausible.model import Model, Scores
 from plausible.sources import Source
 
@@ -165,8 +165,8 @@ def evaluate(
     test_share : float
         The share of each class to test on, chosen at random; a third if nothing is said.
     folds : int
-        Cross-validation: each part in turn is tested with what the others teach. The counts of a part are taken away
-        from those of all, so everything is counted once.
+        Cross-validation: each part in turn is tested with what the others teach. Each part is counted once, and the
+        counts of the others are merged.
     leave_one_out : bool
         Each document is tested with what all others teach; exact, and one pass.
     seed : int
@@ -248,11 +248,12 @@ def _leave_one_out(source: Source, options: Options, progress: Progress | None) 
 
 def _split(source: Source, options: Options, share: float, seed: int, progress: Progress | None) -> Evaluation:
     tested = _choose(_labels(source, options), share, seed)
-    model, tally = options.model_for(source), Tally()
+    learner, tally = Learner(options.model_for(source), options), Tally()
     parts = _Parts(tested)
-    read_labelled(source, model, options, lambda batch: _update(model, parts.of(batch, 0), options), progress)
-    if not model.documents:
+    read_labelled(source, learner.model, options, lambda batch: _learn(learner, parts.of(batch, 0)), progress)
+    if not learner.model.documents:
         raise DataError("no document is left to learn from; make the test share smaller")
+    model = learner.finish()
     warn_of_giveaways(model)
     parts = _Parts(tested)
     read_labelled(source, model, options, lambda batch: _test(tally, model, parts.of(batch, True), options), progress)
@@ -266,35 +267,34 @@ def _cross_validate(source: Source, options: Options, folds: int, seed: int, pro
     if len(labels) < folds:
         raise CallError(f"{folds} folds of {len(labels)} documents: choose fewer folds, or leave_one_out")
     fold_of = _folds(labels, folds, seed)
-    parts = [options.model_for(source) for _ in range(folds)]
+    parts = [Learner(options.model_for(source), options) for _ in range(folds)]
     chosen = _Parts(fold_of)
 
     def learn(batch: Batch) -> None:
-        for k, part in zip(range(folds), chosen.each(batch, folds), strict=True):
-            _update(parts[k], part, options)
+        for k, part in enumerate(chosen.each(batch, folds)):
+            _learn(parts[k], part)
 
-    read_labelled(source, parts[0], options, learn, progress)
-    whole = options.model_for(source)
-    for part in parts:
-        whole.merge(part)
-    warn_of_giveaways(whole)
+    read_labelled(source, parts[0].model, options, learn, progress)
     tally = Tally()
-    for k, part in enumerate(parts):
-        whole.counts.subtract(part.counts)
-        chosen, n_train, vocabulary = _Parts(fold_of), whole.documents, whole.vocabulary
-        test = partial(_test_part, tally, whole, chosen, k, options)
-        read_labelled(source, whole, options, test, progress)
-        whole.merge(part)
-    return replace(tally.figures(whole, n_train), vocabulary=vocabulary)
+    for k in range(folds):
+        whole = Learner(options.model_for(source), options)
+        for other, part in enumerate(parts):
+            if other != k:
+                whole.merge(part)
+        model = whole.finish()
+        if k == 0:
+            warn_of_giveaways(model)
+        read_labelled(source, model, options, partial(_test_part, tally, model, _Parts(fold_of), k, options), progress)
+    return tally.figures(model, model.documents)
 
 
 def _test_part(tally: Tally, model: Model, parts: _Parts, part: int, options: Options, batch: Batch) -> None:
     _test(tally, model, parts.of(batch, part), options)
 
 
-def _update(model: Model, batch: Batch, options: Options) -> None:
+def _learn(learner: Learner, batch: Batch) -> None:
     if len(batch):
-        model.update(batch.texts, batch.labels, options.threads)  # type: ignore[arg-type]
+        learner.add(batch.texts, batch.labels)  # type: ignore[arg-type]
 
 
 def _labels(source: Source, options: Options) -> list[str]:

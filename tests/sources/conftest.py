@@ -12,19 +12,14 @@ import pytest
 from plausible.sources import Source, open_source
 
 
-def rows_of(source: Source, columns: list[str] | None = None, **options: Any) -> list[tuple[Any, ...]]:
-    """Every row of a fresh pass."""
-    return [
-        row
-        for table in source.tables(columns, **options)
-        for row in zip(*table.columns.values(), strict=True)
-    ]
-
-
-@pytest.fixture
+@pytest.fixture(scope="session")
 def rows() -> Callable[..., list[tuple[Any, ...]]]:
+    """Every row of a fresh pass over a source, or over what is to be opened as one."""
+
     def read(given: Any, columns: list[str] | None = None, **options: Any) -> list[tuple[Any, ...]]:
-        return rows_of(open_source(given, **options), columns)
+        source = given if isinstance(given, Source) else open_source(given, **options)
+        tables = source.tables(columns)
+        return [row for table in tables for row in zip(*table.columns.values(), strict=True)]
 
     return read
 

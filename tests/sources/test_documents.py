@@ -16,13 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plausible.errors import CallError, DataError
-from plausible.sources import Source, open_source
+from plausible.sources import open_source
 from plausible.sources import table as tables
-
-
-def rows_of(source: Source) -> list[tuple[Any, ...]]:
-    return [row for table in source.tables() for row in zip(*table.columns.values(), strict=True)]
-
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 
@@ -156,7 +151,9 @@ PRINTABLE = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]) | st
 @given(
     st.lists(PRINTABLE | st.just("\nFrom a@b Mon Jan  1 00:00:00 2024\n>From x"), max_size=6), st.booleans()
 )
-def test_mbox_round_trip(tmp_path_factory: pytest.TempPathFactory, bodies: list[str], packed: bool) -> None:
+def test_mbox_round_trip(
+    rows: Rows, tmp_path_factory: pytest.TempPathFactory, bodies: list[str], packed: bool
+) -> None:
     def quoted(body: str) -> bytes:
         lines = body.encode().split(b"\n")
         return b"\n".join(b">" + line if line.lstrip(b">").startswith(b"From ") else line for line in lines)
@@ -164,7 +161,7 @@ def test_mbox_round_trip(tmp_path_factory: pytest.TempPathFactory, bodies: list[
     bodies = ["first", *bodies]
     raw = b"".join(POSTMARK + b"Subject: s\n\n" + quoted(body) + b"\n\n" for body in bodies)
     path = write(tmp_path_factory.mktemp("mbox") / "in.mbox", gzip.compress(raw) if packed else raw)
-    assert [row[0] for row in rows_of(open_source(path, headers="none"))] == [body + "\n" for body in bodies]
+    assert [row[0] for row in rows(open_source(path, headers="none"))] == [body + "\n" for body in bodies]
 
 
 def test_mbox_without_dates_and_with_crlf(tmp_path: Path, rows: Rows) -> None:
@@ -187,7 +184,7 @@ def test_truncated(tmp_path: Path, rows: Rows) -> None:
     with pytest.raises(DataError, match="cut, message 2, at byte 53: the file breaks off in the header"):
         rows(write(tmp_path / "cut", raw))
     source = open_source(write(tmp_path / "cut", raw + b"\nhal"))
-    assert len(rows_of(source)) == 2
+    assert len(rows(source)) == 2
     assert source.notes.total() == 1
     packed = gzip.compress(os.urandom(10_000).hex().encode())
     with pytest.raises(DataError, match=r"cut\.gz: the gzip data breaks off or is damaged after"):
@@ -240,11 +237,13 @@ class Pipe:
         (b"", tables.DOCUMENT_COLUMNS),
     ],
 )
-def test_standard_input(raw: bytes, columns: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input(
+    raw: bytes, columns: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, rows: Rows
+) -> None:
     monkeypatch.setattr(sys, "stdin", Pipe(raw))
     source = open_source("-")
     assert source.columns == columns
-    first, second = rows_of(source), rows_of(source)
+    first, second = rows(source), rows(source)
     assert first == second
     assert source.size == len(raw)
 

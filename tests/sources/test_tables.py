@@ -23,17 +23,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from plausible.errors import CallError, DataError
-from plausible.sources import Source, cell_text, open_source
+from plausible.sources import cell_text, open_source
 
 Rows = Callable[..., list[tuple[Any, ...]]]
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\ufeff"), max_size=20)
 CELLS = st.lists(st.tuples(WORDS, WORDS, WORDS), max_size=30)
 on_files = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-
-
-def rows_of(source: Source, columns: list[str] | None = None) -> list[tuple[Any, ...]]:
-    return [row for table in source.tables(columns) for row in zip(*table.columns.values(), strict=True)]
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -44,7 +40,7 @@ def write(path: Path, content: str | bytes) -> Path:
 @on_files
 @given(CELLS, st.sampled_from(",\t;|"), st.booleans(), st.sampled_from(["\n", "\r\n"]))
 def test_csv_round_trip(
-    tmp_path: Path, cells: list[tuple[str, ...]], delimiter: str, packed: bool, end: str
+    rows: Rows, tmp_path: Path, cells: list[tuple[str, ...]], delimiter: str, packed: bool, end: str
 ) -> None:
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=delimiter, lineterminator=end)
@@ -53,7 +49,7 @@ def test_csv_round_trip(
     path = write(tmp_path / "t.csv", gzip.compress(raw) if packed else raw)
     source = open_source(path)
     assert source.columns == ("text", "分类", "class")
-    assert rows_of(source) == [tuple(cell or None for cell in row) for row in cells]
+    assert rows(source) == [tuple(cell or None for cell in row) for row in cells]
 
 
 VALUES = (
@@ -63,20 +59,22 @@ VALUES = (
 
 @on_files
 @given(st.lists(st.fixed_dictionaries({"a": WORDS, "b": VALUES}), min_size=1), st.booleans(), st.booleans())
-def test_json_lines_round_trip(tmp_path: Path, given: list[dict[str, Any]], ascii: bool, blank: bool) -> None:
+def test_json_lines_round_trip(
+    rows: Rows, tmp_path: Path, given: list[dict[str, Any]], ascii: bool, blank: bool
+) -> None:
     lines = [json.dumps(row, ensure_ascii=ascii) for row in given]
     path = write(tmp_path / "t.jsonl", "\n".join(lines) + ("\n\n  \n" if blank else ""))
-    assert rows_of(open_source(path)) == [(row["a"], cell_text(row["b"])) for row in given]
+    assert rows(open_source(path), ["a", "b"]) == [(row["a"], cell_text(row["b"])) for row in given]
 
 
 @on_files
 @given(st.lists(st.tuples(WORDS | st.none(), st.integers(-(2**63), 2**63 - 1) | st.none()), min_size=1))
-def test_parquet_round_trip(tmp_path: Path, given: list[tuple[str | None, int | None]]) -> None:
+def test_parquet_round_trip(rows: Rows, tmp_path: Path, given: list[tuple[str | None, int | None]]) -> None:
     texts, numbers = map(list, zip(*given, strict=True))
     path = tmp_path / "a'[1]*.parquet"
     pq.write_table(pa.table({"text": pa.array(texts, pa.string()), "n": pa.array(numbers, pa.int64())}), path)
     source = open_source(path)
-    assert rows_of(source, ["n", "text"]) == [(cell_text(n), text) for text, n in given]
+    assert rows(source, ["n", "text"]) == [(cell_text(n), text) for text, n in given]
     assert source.numeric == {"n"}
 
 
@@ -139,24 +137,24 @@ def test_broken_csv(tmp_path: Path, rows: Rows, text: str, message: str) -> None
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "gb18030", "utf-32"])
-def test_csv_in_many_encodings(tmp_path: Path, encoding: str) -> None:
+def test_csv_in_many_encodings(tmp_path: Path, encoding: str, rows: Rows) -> None:
     text = "文本,类别\n" + "我们今天讨论文本分类的方法。,科技\n" * 50_000
     source = open_source(write(tmp_path / "t.csv", text.encode(encoding)))
     assert source.columns == ("文本", "类别")
-    assert set(rows_of(source)) == {("我们今天讨论文本分类的方法。", "科技")}
+    assert set(rows(source)) == {("我们今天讨论文本分类的方法。", "科技")}
     assert bool(source.notes) == (encoding != "utf-8-sig")
     forced = open_source(tmp_path / "t.csv", encoding=encoding)
-    assert len(rows_of(forced)) == 50_000
+    assert len(rows(forced)) == 50_000
     assert not forced.notes
 
 
-def test_one_latin_1_line_among_many(tmp_path: Path) -> None:
+def test_one_latin_1_line_among_many(tmp_path: Path, rows: Rows) -> None:
     path = write(tmp_path / "t.csv", b"a,b\n" + "é,1\n".encode() * 500_000 + "ü,2\n".encode("latin-1"))
     source = open_source(path)
-    assert rows_of(source)[-1] == ("ü", "2")
+    assert rows(source)[-1] == ("ü", "2")
     assert source.notes == {"lines that are not UTF-8, read as CP1252": 1}
     with pytest.raises(DataError, match=r"after byte .*: lines that are not UTF-8"):
-        rows_of(open_source(path, strict=True))
+        rows(open_source(path, strict=True))
 
 
 def test_forced_encoding_that_is_wrong(tmp_path: Path, rows: Rows) -> None:
@@ -191,18 +189,18 @@ def test_broken_json_lines(tmp_path: Path, rows: Rows, lines: str, message: str)
         rows(write(tmp_path / "t.jsonl", lines))
 
 
-def test_json_lines_with_changing_keys(tmp_path: Path) -> None:
+def test_json_lines_with_changing_keys(tmp_path: Path, rows: Rows) -> None:
     start = '{"a": 1}\n{"b": {"x": [1, "é"]}}\n'
     source = open_source(write(tmp_path / "t.jsonl", start + '{"a": 2}\n' * 200_000 + '{"late": 1}\n'))
     assert source.columns == ("a", "b")
-    assert rows_of(source)[:2] == [("1", None), (None, '{"x": [1, "é"]}')]
+    assert rows(source)[:2] == [("1", None), (None, '{"x": [1, "é"]}')]
     assert source.notes == {"key 'late' is not among those of the first lines, left out": 1}
 
 
-def test_what_a_name_can_not_hide(tmp_path: Path) -> None:
+def test_what_a_name_can_not_hide(tmp_path: Path, rows: Rows) -> None:
     """Content decides before the name does."""
     pq.write_table(pa.table({"a": ["x"]}), tmp_path / "t.csv")
-    assert rows_of(open_source(tmp_path / "t.csv")) == [("x",)]
+    assert rows(open_source(tmp_path / "t.csv")) == [("x",)]
     assert open_source(write(tmp_path / "data", "a;b\n1;2\n")).columns == ("a", "b")
     assert open_source(write(tmp_path / "data", '{"k": 1}\n')).columns == ("k",)
     assert open_source(write(tmp_path / "prose.txt", "a;b\n1;2\n")).documents
@@ -218,7 +216,7 @@ def test_broken_parquet(tmp_path: Path) -> None:
         open_source(write(tmp_path / "t.parquet.gz", gzip.compress(whole.getvalue())))
 
 
-def test_sql(tmp_path: Path) -> None:
+def test_sql(tmp_path: Path, rows: Rows) -> None:
     pq.write_table(
         pa.table({"text": ["x", "y", None], "n": [1, 2, None], "on": [True, False, None]}), tmp_path / "p"
     )
@@ -228,15 +226,15 @@ def test_sql(tmp_path: Path) -> None:
     source = open_source(query)
     assert source.columns == ("text", "n", "on", "half")
     assert source.numeric == {"n", "half"}
-    assert rows_of(source) == [("y", "2", "false", "1"), ("x", "1", "true", "0.5"), (None, None, None, None)]
+    assert rows(source) == [("y", "2", "false", "1"), ("x", "1", "true", "0.5"), (None, None, None, None)]
     assert next(source.tables()).place(1) == "the SQL text, row 2"
-    assert rows_of(open_source(query, where="half > 0.5"), ["text"]) == [("y",)]
+    assert rows(open_source(query, where="half > 0.5"), ["text"]) == [("y",)]
     with pytest.raises(CallError, match=r"the SQL text: .*txt"):
         open_source(f"select txt from read_parquet('{tmp_path}/p')")
     with pytest.raises(CallError, match=r"the SQL text: .*nope"):
         open_source("from 'nope.csv'")
     with pytest.raises(DataError, match=r"the SQL text: .*abc"):
-        rows_of(open_source("select cast(x as int) as y from (values ('abc')) t(x)"))
+        rows(open_source("select cast(x as int) as y from (values ('abc')) t(x)"))
 
 
 def test_long_rows_come_in_short_tables() -> None:
@@ -277,19 +275,17 @@ def weather(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
             return rows
 
 
-def test_every_table_gives_the_same(weather: Any) -> None:
+def test_every_table_gives_the_same(weather: Any, rows: Rows) -> None:
     """The conformance of every kind of table: cells, numbers, conditions, names, a second pass."""
     source = open_source(weather)
     assert source.columns == ("sky", "degrees", "wind's")
     assert not source.documents
     assert source.numeric == {"degrees"}
     expected = [("sunny", "25.5", "weak"), ("rain", "9", None), (None, None, "strong")]
-    assert rows_of(source) == rows_of(source) == expected
-    assert rows_of(source, ["wind's", "sky"]) == [(wind, sky) for sky, _, wind in expected]
-    (table,) = source.tables(["sky"], numbers=["degrees"])
-    assert list(table.columns) == ["sky"]
-    (table,) = source.tables(numbers=["degrees"])
-    np.testing.assert_array_equal(table.columns["degrees"], [25.5, 9, np.nan])
+    assert rows(source) == rows(source) == expected
+    assert rows(source, ["wind's", "sky"]) == [(wind, sky) for sky, _, wind in expected]
+    numbers = [table.columns["degrees"] for table in source.tables(["degrees"], numbers=["degrees"])]
+    np.testing.assert_array_equal(np.concatenate(numbers), [25.5, 9, np.nan])
     assert source.size is None or source.position <= source.size
     with pytest.raises(CallError, match="did you mean 'sky'"):
         source.tables(["Sky"])
@@ -299,9 +295,9 @@ def test_every_table_gives_the_same(weather: Any) -> None:
     ("where", "kept"),
     [("degrees > 10", 1), ("sky is null", 1), ("\"wind's\" = 'weak' or sky = 'rain'", 2), ("false", 0)],
 )
-def test_where(weather: Any, where: str, kept: int) -> None:
+def test_where(weather: Any, where: str, kept: int, rows: Rows) -> None:
     source = open_source(weather, where=where)
-    assert len(rows_of(source)) == len(rows_of(source, ["sky"])) == kept
+    assert len(rows(source)) == len(rows(source, ["sky"])) == kept
     if kept:
         table = next(source.tables())
         assert table.place(0)
@@ -321,8 +317,11 @@ def test_headers_in_tables(rows: Rows) -> None:
 def test_several_files(tmp_path: Path, rows: Rows) -> None:
     one, two = write(tmp_path / "1.csv", "a,b\n1,2\n"), write(tmp_path / "2.csv", "b,a\n3,4\n")
     source = open_source([one, two])
-    assert rows_of(source) == [("1", "2"), ("4", "3")]
+    assert rows(source) == [("1", "2"), ("4", "3")]
     assert source.position == source.size == 16
+    pq.write_table(pa.table({"a": ["5"], "b": ["4"]}), tmp_path / "3.parquet")
+    parts = [tmp_path / "3.parquet", one, two]
+    assert rows(parts, where="b = '4'") == rows(parts[::-1], ["a", "b"], where="b = '4'")[::-1]
     with pytest.raises(CallError, match="don't go together"):
         open_source([one, write(tmp_path / "3.txt", "x")])
 

@@ -11,6 +11,7 @@ from plausible.cli import show
 from plausible.cli.options import (
     add,
     learning_options,
+    model_options,
     opened,
     progress_bar,
     reading_options,
@@ -22,7 +23,7 @@ from plausible.cli.options import (
 )
 from plausible.errors import CallError
 
-learning = add(reading_options, token_options, rule_options, threads_option)
+learning = add(reading_options, token_options, model_options, rule_options, threads_option)
 output_option = click.option(
     "-o", "--output", required=True, type=click.Path(), metavar="FILE", help="The model file to write."
 )

@@ -21,7 +21,7 @@ def looks_like_mbox(head: bytes, suffix: str) -> bool:
     first, _, rest = head.partition(b"\n")
     if not first.startswith(b"From "):
         return False
-    return _DATE.search(first) is not None or looks_like_mail(rest.decode("latin-1"))
+    return _dated(first) or looks_like_mail(rest.decode("latin-1"))
 
 
 def looks_like_text(head: bytes, suffix: str) -> bool:
@@ -121,8 +121,8 @@ def _messages(source: Source, given: Input, encoding: str | None) -> Iterator[tu
         for mark in _FROM.finditer(block):
             before = (ahead + block[max(0, mark.start() - 3) : mark.start()])[-3:]
             if dated is None:
-                dated = _DATE.search(mark[0]) is not None
-            elif not before.endswith((b"\n\n", b"\n\r\n")) or (dated and not _DATE.search(mark[0])):
+                dated = _dated(mark[0])
+            elif not before.endswith((b"\n\n", b"\n\r\n")) or (dated and not _dated(mark[0])):
                 continue
             else:
                 yield begin, b"".join((*pieces, block[start : mark.start()]))
@@ -133,6 +133,10 @@ def _messages(source: Source, given: Input, encoding: str | None) -> Iterator[tu
             raise too_long(f"{given.name}, the message at byte {begin}", "one message")
         ahead = (ahead + block[-3:])[-3:]
     yield begin, b"".join(pieces)
+
+
+def _dated(postmark: bytes) -> bool:
+    return _DATE.search(postmark[:200]) is not None
 
 
 def _walk(folder: str) -> Iterator[tuple[str, int]]:

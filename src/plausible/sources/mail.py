@@ -33,7 +33,6 @@ _BLOCKS = re.compile(
     r"|hr|li|main|nav|ol|option|p|pre|section|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul)\b)",
     re.I,
 )
-_BLANKS = re.compile(r"[ \t\r\f\v\xa0]*\n\s*")
 _SUPERSETS = {"gb2312": "gb18030", "gbk": "gb18030", "us-ascii": "cp1252", "iso-8859-1": "cp1252"}
 """The encodings that mail means by the names of smaller ones."""
 
@@ -110,7 +109,8 @@ def html_text(html: str) -> str:
     if tree.root is None:
         return ""
     tree.strip_tags(_UNSEEN.split(","))
-    return _BLANKS.sub("\n", tree.root.text()).strip()
+    lines = map(str.strip, tree.root.text().split("\n"))
+    return "\n".join(filter(None, lines))
 
 
 def _body(raw: bytes, plain: str) -> str:

@@ -147,6 +147,7 @@ def _chained(sources: list[Source]) -> Source:
         read=read,
         size=sum(sizes) if len(sizes) == len(sources) else None,
         numeric=frozenset.intersection(*(source.numeric for source in sources)),
+        where=first.where if all(source.where for source in sources) else None,
     )
 
 

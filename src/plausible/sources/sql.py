@@ -40,7 +40,7 @@ def looks_like_sql(text: str) -> bool:
 
 def open_parquet(given: Input, options: Options) -> Source:
     """A table from a Parquet file."""
-    if given.path is None:
+    if given.path is None or given.packed:
         raise DataError(f"{given.name} is Parquet, which needs a file that isn't packed; save it as one")
     path = re.sub(r"([*?[])", r"[\1]", given.path).replace("'", "''")
     source = _open_query(f"from read_parquet('{path}')", given.name, DataError, options)
@@ -70,6 +70,7 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
         chosen = ", ".join('"' + column.replace('"', '""') + '"' for column in wanted) or "null"
         first = 1
         with duckdb.connect() as connection:
+            total = _rows(connection, query, name) if source.size else 0
             for cells in _fetched(connection, f"select {chosen} from (\n{query}\n)", name):
                 rows = len(cells[0])
                 yield make_table(
@@ -79,9 +80,15 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
                     rows,
                 )
                 first += rows
+                source.position = (source.size or 0) * (first - 1) // (total or 1)
 
     numeric = frozenset(row[0] for row in described if _NUMERIC.fullmatch(row[1]))
     return Source(name, columns, read, numeric=numeric, where=where, strict=options.strict)
+
+
+def _rows(connection: DuckDBPyConnection, query: str, name: str) -> int:
+    """How many rows a query has, which Parquet tells without being read."""
+    return int(next(_fetched(connection, f"select count(*) from (\n{query}\n)", name))[0][0])
 
 
 def _fetched(connection: DuckDBPyConnection, query: str, name: str) -> Iterator[list[list[Any]]]:
@@ -105,7 +112,8 @@ def filtered(source: Source, where: str) -> Source:
     import duckdb
     import numpy as np
 
-    mentioned = tuple(name for name in source.columns if name.casefold() in where.casefold())
+    unquoted = where.replace('""', '"').casefold()
+    mentioned = tuple(name for name in source.columns if name.casefold() in unquoted)
     casts = ", ".join(
         f'c{i}::{"double" if name in source.numeric else "varchar"} as "{name.replace(chr(34), chr(34) * 2)}"'
         for i, name in enumerate(mentioned)

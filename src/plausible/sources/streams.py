@@ -41,6 +41,11 @@ class Input:
         """The ending of the name in lower case, without a ".gz"."""
         return os.path.splitext(self.name.lower().removesuffix(".gz"))[1]
 
+    @property
+    def packed(self) -> bool:
+        with self.open() as stream:
+            return stream.packed
+
     def open(self) -> Stream:
         return Stream(self)
 
@@ -66,7 +71,8 @@ class Stream:
         self._raw = raw
         self._file: BinaryIO = io.BufferedReader(raw, HEAD)
         self._unpacked = 0
-        if self._peek()[:2] == b"\x1f\x8b":
+        self.packed = self._peek()[:2] == b"\x1f\x8b"
+        if self.packed:
             import gzip
 
             self._file = gzip.GzipFile(fileobj=self._file)  # type: ignore[assignment]
