@@ -219,7 +219,7 @@ def test_the_objective_never_falls(seed, k):
         ([{"a": "x"}, {"a": "y"}], 3, {}, CallError, "k is 3, but there are 2 rows"),
         ([{"a": "x"}] * 5, 2, {}, DataError, "only 1 rows differ"),
         ([{"a": "x"}, {"a": "y"}], 0, {}, CallError, "at least 1"),
-        ([{"a": "x"}, {"a": "y"}], 1, {"m": 0.0}, CallError, "m must be"),
+        ([{"a": "x"}, {"a": "y"}], 1, {"prior": 0.0}, CallError, "prior must be"),
         ([{"a": "x"}, {"a": "y"}], 1, {"columns": ["b"]}, CallError, "unknown column"),
         ([{"a": "x", "b": None}] * 2, 1, {}, DataError, "column 'b'.*no values"),
         ([{"a": "x", "n": float("nan")}] * 2, 1, {}, DataError, "column 'n'.*no values"),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import CallError, DataError, PlausibleWarning
-from plausible.learning.em import Step, Vector, em
+from plausible.learning.em import Step, Stopped, Vector, em
 from plausible.learning.mixtures.components import Components, Covariance, e_step, inverse_factors, posterior
 from plausible.learning.mixtures.moments import Array, Moments
 from plausible.learning.mixtures.points import Points, points, spread
@@ -44,7 +44,7 @@ class GaussianMixture:
     log_likelihood, objective : float
         ln P(D | h), and with the log prior added.
     iterations : int
-    converged : bool
+    stopped : "converged", "iterations", "time", "interrupted" or "fell"
     trace : the objective at each iteration of the best run
     names : the columns
     """
@@ -57,9 +57,13 @@ class GaussianMixture:
     log_likelihood: float
     objective: float
     iterations: int
-    converged: bool
+    stopped: Stopped
     trace: Vector
     names: tuple[str, ...]
+
+    @property
+    def converged(self) -> bool:
+        return self.stopped == "converged"
 
     @property
     def components(self) -> Components:
@@ -190,7 +194,7 @@ def gaussian_mixture(
         fitted.log_likelihood,
         fitted.objective,
         fitted.iterations,
-        fitted.converged,
+        fitted.stopped,
         fitted.trace,
         table.names,
     )

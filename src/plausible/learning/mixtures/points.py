@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from plausible.errors import DataError
 from plausible.learning.mixtures.moments import Array, Moments
+from plausible.sources import Source
 
 LARGEST = 1e150  # a square must stay finite
 
@@ -66,6 +68,18 @@ def points(x: Any) -> Points:
                 f"row {row}, column {name!r} is {worst}: make it a number below {LARGEST:g}, or a gap (NaN)"
             )
     return Points(values, labels, _grouped(values))
+
+
+def read_points(source: Source, columns: Sequence[str]) -> Points:
+    """The columns of a source as numbers."""
+    parts = [
+        np.array([table.columns[name] for name in columns], dtype=np.float64).reshape(len(columns), len(table)).T
+        for table in source.tables(list(columns), columns)
+    ]
+    if not parts:
+        raise DataError(f"{source.name} has no rows")
+    table = points(np.concatenate(parts))
+    return Points(table.values, tuple(columns), table.groups)
 
 
 def spread(table: Points) -> Moments:

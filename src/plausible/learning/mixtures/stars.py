@@ -49,6 +49,13 @@ class StarRows:
         """Features in all."""
         return self.variables[-1][1] if self.variables else 0
 
+    def take(self, rows: NDArray[np.intp]) -> StarRows:
+        sizes = np.diff(self.starts)[rows]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        entries = np.repeat(self.starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])
+        times = None if self.times is None else self.times[entries]
+        return StarRows(starts, self.features[entries], times, self.numbers[rows], self.variables)
+
     def totals(self) -> tuple[Array, Moments]:
         """How often each feature is there, and the moments of each column of numbers."""
         seen = np.bincount(self.features, self.times, self.size).astype(np.float64)
@@ -97,7 +104,7 @@ class StarPrior:
 
     def __post_init__(self) -> None:
         if not 0 < self.m < math.inf:
-            raise CallError(f"the prior m must be a number of rows above 0, not {self.m}")
+            raise CallError(f"the prior must be a number of rows above 0, not {self.m}")
 
     def estimate(self, counts: StarCounts) -> Star:
         """The M step: (n_c + m p) / (n + m), Mitchell 1997, eq. 6.22, and (S + m V) / (n + m)."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
-from plausible.learning.em import Step, Vector, em
+from plausible.learning.em import Step, Stopped, Vector, em
 from plausible.learning.mixtures.moments import Array
 from plausible.learning.mixtures.points import LARGEST
 from plausible.learning.mixtures.stars import Star, StarCounts, StarPrior, StarRows, count, e_step, posterior
@@ -46,7 +46,7 @@ class TableMixture:
     overall : the same with one component: the whole table
     sizes : (k,) rows that belong to each component more probably than to any other
     exemplars : for each component the rows most typical of it, counted from 0
-    log_likelihood, objective, iterations, converged, trace
+    log_likelihood, objective, iterations, stopped, trace
         As in `plausible.learning.em.Fitted`.
     """
 
@@ -58,8 +58,12 @@ class TableMixture:
     log_likelihood: float
     objective: float
     iterations: int
-    converged: bool
+    stopped: Stopped
     trace: Vector
+
+    @property
+    def converged(self) -> bool:
+        return self.stopped == "converged"
 
     @property
     def weights(self) -> Array:
@@ -73,8 +77,11 @@ class TableMixture:
 
     def posterior(self, given: Any, *, threads: int | None = None) -> Array:
         """P(component | row), shape (rows, k). A value never seen counts as missing."""
-        rows = encoded(open_source(given), self.schema)
-        return posterior(rows, self.star, threads or os.cpu_count() or 1)[0]
+        return self.posterior_of(encoded(open_source(given), self.schema), threads=threads)[0]
+
+    def posterior_of(self, rows: StarRows, *, threads: int | None = None) -> tuple[Array, Array]:
+        """P(component | row), and ln P(row)."""
+        return posterior(rows, self.star, threads or os.cpu_count() or 1)
 
     def characteristics(self, component: int, most: int = 10) -> list[Characteristic]:
         """What sets a component apart, by how much each variable's part of it diverges from the whole table's.
@@ -109,14 +116,7 @@ def mixture_of_tables(
     *,
     columns: Sequence[str] = (),
     categories: Iterable[str] = (),
-    m: float = 1.0,
-    restarts: int = 10,
-    seed: int | np.random.Generator = 0,
-    tolerance: float = 1e-9,
-    max_iterations: int = 1000,
-    max_seconds: float = math.inf,
-    progress: Callable[[Step], None] | None = None,
-    threads: int | None = None,
+    **options: Any,
 ) -> TableMixture:
     """Learn k clusters of the rows of a table.
 
@@ -125,10 +125,7 @@ def mixture_of_tables(
     given : anything `open_source` opens: a path, a data frame, a list of dictionaries, SQL
     columns : those that take part; all by default
     categories : columns of numbers whose numbers are names
-    m : float
-        The rows' worth of prior: (n_c + m p) / (n + m), p equal for the values of a variable.
-    restarts : int
-        Starts from seeds far from one another; the best is kept.
+    options : those of `mixture_of_rows`
 
     Examples
     --------
@@ -139,20 +136,47 @@ def mixture_of_tables(
     """
     source = open_source(given)
     schema = schema_of(source, columns, frozenset(categories))
-    rows = encoded(source, schema)
+    return mixture_of_rows(encoded(source, schema), schema, k, **options)
+
+
+def mixture_of_rows(
+    rows: StarRows,
+    schema: Schema,
+    k: int,
+    *,
+    prior: float = 1.0,
+    restarts: int = 10,
+    seed: int | np.random.Generator = 0,
+    tolerance: float = 1e-9,
+    max_iterations: int = 1000,
+    max_seconds: float = math.inf,
+    progress: Callable[[Step], None] | None = None,
+    threads: int | None = None,
+) -> TableMixture:
+    """Learn k clusters of rows that are encoded.
+
+    Parameters
+    ----------
+    prior : float
+        m of (n_c + m p) / (n + m), in rows; p is equal for the values of a variable.
+    restarts : int
+        Starts from seeds far from one another; the best is kept.
+    tolerance, max_iterations, max_seconds, progress
+        As in `plausible.learning.em`.
+    """
     threads, rng = threads or os.cpu_count() or 1, np.random.default_rng(seed)
     if k < 1 or restarts < 1:
         raise CallError(f"k ({k}) and restarts ({restarts}) must be at least 1")
     if k > rows.count:
         raise CallError(f"k is {k}, but there are {rows.count} rows: choose k of at most {rows.count}")
-    prior = StarPrior(m, rows.variables, _variances(rows, schema))
-    overall = prior.estimate(count(rows, np.zeros(rows.count, dtype=np.intp), 1))
+    rule = StarPrior(prior, rows.variables, _variances(rows, schema))
+    overall = rule.estimate(count(rows, np.zeros(rows.count, dtype=np.intp), 1))
     reseeded: list[int] = []
 
     def starts() -> Iterator[Star]:
         for _ in range(restarts):
             reseeded.append(0)
-            yield prior.estimate(count(rows, _nearest(rows, k, prior.variances, rng), k))
+            yield rule.estimate(count(rows, _nearest(rows, k, rule.variances, rng), k))
 
     def mend(star: Star, counts: StarCounts) -> Star | None:
         lost = np.flatnonzero(counts.rows < 0.01)
@@ -164,8 +188,8 @@ def mixture_of_tables(
     fitted = em(
         starts(),
         lambda star: e_step(rows, star, threads),
-        prior.estimate,
-        log_prior=prior.log_density,
+        rule.estimate,
+        log_prior=rule.log_density,
         tolerance=tolerance,
         max_iterations=max_iterations,
         max_seconds=max_seconds,
@@ -186,7 +210,7 @@ def mixture_of_tables(
         fitted.log_likelihood,
         fitted.objective,
         fitted.iterations,
-        fitted.converged,
+        fitted.stopped,
         fitted.trace,
     )
 
