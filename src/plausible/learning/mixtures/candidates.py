@@ -27,6 +27,9 @@ class Learned(Protocol):
     def parameters(self) -> int: ...
 
 
+FOLD: dict[str, Any] = {"restarts": 2, "tolerance": 1e-6, "progress": None}
+"""What the mixture of a fold is learned with: there are many, and only their mean counts."""
+
 M = TypeVar("M", bound=Learned)
 
 
@@ -134,7 +137,9 @@ def choose_gaussian_mixture(
     table = points(x)
 
     def fit(k: int, rows: NDArray[np.intp] | None) -> GaussianMixture:
-        return gaussian_mixture(table if rows is None else table.take(rows), k, seed=seed, **options)
+        if rows is None:
+            return gaussian_mixture(table, k, seed=seed, **options)
+        return gaussian_mixture(table.take(rows), k, seed=seed, **options | FOLD)
 
     def log_density(mixture: GaussianMixture, rows: NDArray[np.intp]) -> float:
         return float(mixture.log_density(table.take(rows)).sum())

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible.errors import CallError, unknown
-from plausible.learning.mixtures.candidates import Choice, Criterion, choose, choose_gaussian_mixture
+from plausible.learning.mixtures.candidates import FOLD, Choice, Criterion, choose, choose_gaussian_mixture
 from plausible.learning.mixtures.components import Covariance
 from plausible.learning.mixtures.gaussian import GaussianMixture, gaussian_mixture
 from plausible.learning.mixtures.points import read_points
@@ -86,7 +86,9 @@ def _of_tables(
     table = encoded(source, schema)
 
     def fit(components: int, rows: NDArray[np.intp] | None) -> TableMixture:
-        return mixture_of_rows(table if rows is None else table.take(rows), schema, components, seed=seed, **options)
+        if rows is None:
+            return mixture_of_rows(table, schema, components, seed=seed, **options)
+        return mixture_of_rows(table.take(rows), schema, components, seed=seed, **options | FOLD)
 
     def log_density(mixture: TableMixture, rows: NDArray[np.intp]) -> float:
         return float(mixture.posterior_of(table.take(rows))[1].sum())

@@ -91,7 +91,7 @@ def posterior(table: Points, components: Components, threads: int) -> tuple[Arra
         raise DataError(f"the points have {table.dimensions} columns, but the mixture was learned from {d}")
     spread = components.spread()
     shares, densities = np.empty((table.count, k)), np.empty(table.count)
-    for rows, seen, values in table.groups:
+    for rows, seen, _, values in table.groups:
         if seen.size == 0:
             shares[rows], densities[rows] = components.weights, 0.0
             continue
@@ -127,16 +127,15 @@ def _expected(group: Group, weights: Array, means: Array, spread: Array, threads
     x̂_u = μ_u + B (x_s − μ_s),  B = Σ_us Σ_ss⁻¹,  and the covariance left,  Σ_uu − B Σ_su,  for each row
                                                         Ghahramani and Jordan 1994, §3.1
     """
-    seen = group.observed
+    _, seen, unseen, values = group
     k, d = means.shape
-    unseen = np.setdiff1d(np.arange(d), seen)
     if not seen.size:
-        n = weights * len(group.values)
+        n = weights * len(values)
         return Moments(n, means, n.reshape(-1, *[1] * (spread.ndim - 1)) * spread), 0.0
     inner = spread if not unseen.size else _among(spread, seen)
     centre = np.ascontiguousarray(means[:, seen])
     factors, scales = _densities(weights, inner)
-    n, shifts, squares, log_likelihood = _native.gaussian_step(group.values, scales, centre, factors, threads)
+    n, shifts, squares, log_likelihood = _native.gaussian_step(values, scales, centre, factors, threads)
     moments = Moments.about(centre, n, shifts, squares)
     if not unseen.size:
         return moments, log_likelihood

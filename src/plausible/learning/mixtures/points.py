@@ -17,10 +17,11 @@ LARGEST = 1e150  # a square must stay finite
 
 
 class Group(NamedTuple):
-    """Rows that have numbers in the same columns. `rows` and `observed` are indices."""
+    """Rows that have numbers in the same columns: which rows, which columns, which not, and the numbers."""
 
     rows: slice | NDArray[np.intp]
-    observed: NDArray[np.intp]
+    seen: NDArray[np.intp]
+    unseen: NDArray[np.intp]
     values: Array
 
 
@@ -100,12 +101,12 @@ def spread(table: Points) -> Moments:
 def _grouped(values: Array) -> tuple[Group, ...]:
     every = np.arange(values.shape[1])
     if not np.isnan(values.min(axis=0)).any():
-        return (Group(slice(None), every, values),)
+        return (Group(slice(None), every, every[:0], values),)
     present = ~np.isnan(values)
     patterns, which = np.unique(present, axis=0, return_inverse=True)
     order = np.argsort(which.ravel(), kind="stable")
     ends = np.cumsum(np.bincount(which.ravel(), minlength=len(patterns)))[:-1]
     return tuple(
-        Group(rows, every[pattern], np.ascontiguousarray(values[rows][:, pattern]))
+        Group(rows, every[pattern], every[~pattern], np.ascontiguousarray(values[rows][:, pattern]))
         for pattern, rows in zip(patterns, np.split(order, ends), strict=True)
     )
