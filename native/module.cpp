@@ -13,4 +13,5 @@ NB_MODULE(_native, m) {
     bind_loopy(m);
     bind_rows(m);
     bind_sampling(m);
+    bind_mixture(m);
 }

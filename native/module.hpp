@@ -11,3 +11,4 @@ void bind_gibbs(nanobind::module_& m);
 void bind_loopy(nanobind::module_& m);
 void bind_rows(nanobind::module_& m);
 void bind_sampling(nanobind::module_& m);
+void bind_mixture(nanobind::module_& m);

@@ -28,6 +28,7 @@ COMMANDS = {
     "draw": "networks",
     "compare": "networks",
     "convert": "networks",
+    "cluster": "cluster",
 }
 
 
