@@ -5,4 +5,6 @@
 NB_MODULE(_native, m) {
     m.doc() = "The native core of plausible: arrays in, arrays out.";
     bind_bif(m);
+    bind_families(m);
+    bind_scores(m);
 }

@@ -4,3 +4,5 @@
 #include <nanobind/nanobind.h>
 
 void bind_bif(nanobind::module_& m);
+void bind_families(nanobind::module_& m);
+void bind_scores(nanobind::module_& m);
