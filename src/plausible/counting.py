@@ -55,7 +55,7 @@ class Tables:
     cells : array of int64
         Each table in C order, so that the child's states lie side by side.
     starts : array of int64, shape (families + 1,)
-        Where each table starts in `cells`.
+        Where each table starts in `cells`, and where the last one ends.
     states : array of int64, shape (families,)
         How many states each child has.
     rows : int
@@ -70,12 +70,13 @@ class Tables:
 
     @property
     def sizes(self) -> Counts:
-        return np.diff(self.starts)
+        return self.starts[1:] - self.starts[:-1]
 
     @property
     def parameters(self) -> Counts:
         """The free parameters of each family: (states - 1) for each combination of the parents' states."""
-        return self.sizes - self.sizes // self.states
+        sizes = self.sizes
+        return sizes - sizes // self.states
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,18 +5,21 @@ Tabu search goes on past a peak, by the least loss, and never back to a graph it
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.counting import Counter, positions
+from plausible.counting import Counter, Families, positions
 from plausible.errors import CallError
 from plausible.graph import Graph
 from plausible.learn.structure.knowledge import Knowledge, Limits
 from plausible.learn.structure.scores import Score, Scorer
 from plausible.learn.structure.search import Progress, Structure, Watch, structure
+
+Parents = list[list[int]]
+Move = tuple[int, int, bool]
+"""From, to, and whether the arc is turned; else it is added, or removed if it is there."""
 
 GAIN = 1e-9
 """Anything less is rounding: two graphs of one class score alike."""
@@ -102,7 +105,7 @@ def _search(
     return structure(counter.variables, best, total, watch)
 
 
-def _start(graph: Graph, counter: Counter, limits: Limits) -> list[list[int]]:
+def _start(graph: Graph, counter: Counter, limits: Limits) -> Parents:
     names = [variable.name for variable in counter.variables]
     positions(counter.variables, graph.nodes)
     parents = [sorted(names.index(p) for p in graph.parents.get(name, ())) for name in names]
@@ -116,98 +119,126 @@ def _start(graph: Graph, counter: Counter, limits: Limits) -> list[list[int]]:
 
 
 class _Climb:
-    """A graph with, for each pair, what adding or removing that arc would gain."""
+    """A graph with, for each pair, what adding or removing that arc would gain.
 
-    def __init__(self, scorer: Scorer, limits: Limits, parents: list[list[int]]) -> None:
+    `closed[x, y]` says that y leads to x, or is x: then an arc from x to y would close a cycle.
+    """
+
+    def __init__(self, scorer: Scorer, limits: Limits, parents: Parents) -> None:
         n = len(parents)
         self.scorer = scorer
         self.limits = limits
-        self.own: npt.NDArray[np.float64] = np.zeros(n)
-        self.gain: npt.NDArray[np.float64] = np.full((n, n), -np.inf)
+        self.own = np.zeros(n)
+        self.gain = np.full((n, n), -np.inf)
         self.keys = np.random.default_rng(0).integers(1 << 62, size=(n, n))
-        self.parents: list[list[int]] = [[-1]] * n
         self.arcs = np.zeros((n, n), dtype=bool)
-        self.go_to(parents)
-
-    def go_to(self, parents: list[list[int]]) -> None:
-        for y, above in enumerate(parents):
-            if above != self.parents[y]:
-                self.set_parents(y, above)
+        self.parents: Parents = [[]] * n
+        self.set_parents(dict(enumerate(parents)))
         self.trace()
 
-    def set_parents(self, y: int, above: list[int]) -> None:
-        self.parents[y] = above
-        self.arcs[:, y] = False
-        self.arcs[above, y] = True
-        gain = self.gain[:, y]
-        gain[:] = -np.inf
-        own = float(self.scorer.batch(np.array([[*above, y]], dtype=np.int32))[0])
-        self.own[y] = own
-        if len(above) < self.limits.most:
-            more = np.flatnonzero(self.limits.allowed[:, y] & ~self.arcs[:, y])
-            families = np.empty((more.size, len(above) + 2), dtype=np.int32)
-            families[:, 0] = more
-            families[:, 1:] = [*above, y]
-            gain[more] = self.scorer.batch(families) - own
-        less = [x for x in above if not self.limits.required[x, y]]
-        if less:
-            families = np.array([[*(p for p in above if p != x), y] for x in less], dtype=np.int32)
-            gain[less] = self.scorer.batch(families) - own
+    def go_to(self, parents: Parents) -> None:
+        self.set_parents({y: above for y, above in enumerate(parents) if above != self.parents[y]})
+        self.trace()
+
+    def set_parents(self, changed: dict[int, list[int]]) -> None:
+        """Give some variables new parents and score all their next changes, one batch for each width."""
+        families: dict[int, list[Families]] = {}
+        places: dict[int, list[tuple[int, npt.NDArray[np.intp] | list[int]]]] = {}
+        for y, above in changed.items():
+            self.parents[y] = above
+            self.arcs[:, y] = False
+            self.arcs[above, y] = True
+            self.gain[:, y] = -np.inf
+            own = np.array([[*above, y]], dtype=np.int32)
+            families.setdefault(len(above) + 1, []).append(own)
+            places.setdefault(len(above) + 1, []).append((y, []))
+            if len(above) < self.limits.most:
+                more = np.flatnonzero(self.limits.allowed[:, y] > self.arcs[:, y])
+                wider = np.empty((more.size, len(above) + 2), dtype=np.int32)
+                wider[:, 0] = more
+                wider[:, 1:] = own
+                families.setdefault(len(above) + 2, []).append(wider)
+                places.setdefault(len(above) + 2, []).append((y, more))
+            less = [x for x in above if not self.limits.required[x, y]]
+            if less:
+                narrower = np.array([[*(p for p in above if p != x), y] for x in less], dtype=np.int32)
+                families.setdefault(len(above), []).append(narrower)
+                places.setdefault(len(above), []).append((y, less))
+        for width, group in families.items():
+            scores = self.scorer.batch(group[0] if len(group) == 1 else np.concatenate(group))
+            at = 0
+            for y, others in places[width]:
+                if len(others):
+                    self.gain[others, y] = scores[at : at + len(others)]
+                else:
+                    self.own[y] = scores[at]
+                at += len(others) or 1
+        for y in changed:
+            self.gain[:, y] -= self.own[y]
 
     def trace(self) -> None:
-        """Which variables can be reached from which along arrows."""
+        """Find out from scratch what leads where; sets of ancestors are bits of whole numbers."""
         n = len(self.parents)
-        reach = self.arcs.copy()
-        while True:
-            wider = reach | (reach.astype(np.float32) @ reach.astype(np.float32) > 0)
-            if (wider == reach).all():
-                break
-            reach = wider
-        self.reach = reach
-        self.closed = reach.T | np.eye(n, dtype=bool)
+        ancestors = [0] * n
+        todo = list(range(n))
+        while todo:
+            y = todo[-1]
+            missing = [p for p in self.parents[y] if not ancestors[p]]
+            if missing:
+                todo.extend(missing)
+                continue
+            todo.pop()
+            found = 1 << y
+            for parent in self.parents[y]:
+                found |= ancestors[parent]
+            ancestors[y] = found
+        width = n // 8 + 1
+        packed = np.frombuffer(b"".join(bits.to_bytes(width, "little") for bits in ancestors), dtype=np.uint8)
+        bits = np.unpackbits(packed.reshape(n, width), axis=1, count=n, bitorder="little")
+        self.closed = bits.view(bool)
 
     def total(self) -> float:
         return float(self.own.sum())
 
-    def moves(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[Any], npt.NDArray[Any]]:
-        """What each change gains: of single arcs, and of turning the arcs that there are."""
-        single = np.where(self.arcs | ~self.closed, self.gain, -np.inf)
-        x, y = np.nonzero(self.arcs)
-        turned = self.gain[x, y] + self.gain[y, x]
-        round_about = self.reach.astype(np.float32) @ self.arcs.astype(np.float32)
-        turned[round_about[x, y] > 0] = -np.inf
-        return single, turned, np.stack([x, y], axis=1)
+    def moves(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]]:
+        """What each change gains: adding or removing each arc, then turning each arc that there is."""
+        arcs = np.flatnonzero(self.arcs)
+        single = np.where(self.arcs >= self.closed, self.gain, -np.inf)
+        turned = self.gain.ravel()[arcs] + self.gain.T.ravel()[arcs]
+        return np.concatenate([single.ravel(), turned]), arcs
 
-    def change(self, x: int, y: int, turn: bool) -> None:
-        above = self.parents[y]
-        if self.arcs[x, y]:
-            self.set_parents(y, [p for p in above if p != x])
-            if turn:
-                self.set_parents(x, sorted([*self.parents[x], y]))
-            self.trace()
-        else:
-            self.set_parents(y, sorted([*above, x]))
-            before = self.closed[x]
-            after = self.closed[:, y]
-            self.reach |= before[:, None] & after[None, :]
-            self.closed |= self.reach.T
+    def decode(self, at: int, arcs: npt.NDArray[np.intp]) -> Move | None:
+        """The change at a place of `moves`; None where turning an arc would close a cycle."""
+        n = len(self.parents)
+        turn = at >= n * n
+        x, y = divmod(int(arcs[at - n * n]) if turn else at, n)
+        if turn and any(self.closed[w, x] for w in self.parents[y] if w != x):
+            return None
+        return x, y, turn
 
-    def up(self, patience: int, watch: Watch) -> Any:
+    def change(self, move: Move) -> None:
+        x, y, turn = move
+        if not self.arcs[x, y]:
+            self.set_parents({y: sorted([*self.parents[y], x])})
+            self.closed[self.closed[:, y]] |= self.closed[x]
+            return
+        changed = {y: [p for p in self.parents[y] if p != x]}
+        if turn:
+            changed[x] = sorted([*self.parents[x], y])
+        self.set_parents(changed)
+        self.trace()
+
+    def up(self, patience: int, watch: Watch) -> Iterator[tuple[Parents, float]]:
         """Climb; gives each new best graph with its score."""
         top = self.total()
         seen = {self.mark()}
         tired = 0
         yield list(self.parents), top
-        while True:
-            single, turned, arcs = self.moves()
-            gains = np.concatenate([single.ravel(), turned])
-            move = self.pick(gains, arcs, seen if patience else None)
+        while tired <= patience:
+            move = self.best_move(seen if patience else None)
             if move is None:
                 return
-            x, y, turn, gain = move
-            if gain <= GAIN and tired >= patience:
-                return
-            self.change(x, y, turn)
+            self.change(move)
             if patience:
                 seen.add(self.mark())
             reached = self.total()
@@ -215,29 +246,22 @@ class _Climb:
             if reached > top + GAIN:
                 top, tired = reached, 0
                 yield list(self.parents), top
-            elif tired > patience:
-                return
             watch.step(top)
 
-    def pick(
-        self, gains: npt.NDArray[np.float64], arcs: npt.NDArray[Any], seen: set[int] | None
-    ) -> tuple[int, int, bool, float] | None:
-        """The best change; with `seen`, the best that leads to a graph not yet seen."""
-        n = len(self.parents)
+    def best_move(self, seen: set[int] | None) -> Move | None:
+        """The change that gains most; with `seen`, of those that lead to a new graph, else if it gains."""
+        gains, arcs = self.moves()
         here = self.mark() if seen is not None else 0
-        while True:
-            at = int(gains.argmax())
-            gain = float(gains[at])
-            if gain == -np.inf:
-                return None
-            turn = at >= n * n
-            x, y = arcs[at - n * n].tolist() if turn else divmod(at, n)
-            if seen is None:
-                return x, y, turn, gain
-            there = here ^ int(self.keys[x, y]) ^ (int(self.keys[y, x]) if turn else 0)
-            if there not in seen:
-                return x, y, turn, gain
+        while gains[at := int(gains.argmax())] > (GAIN if seen is None else -np.inf):
+            move = self.decode(at, arcs)
+            if move is not None:
+                if seen is None:
+                    return move
+                x, y, turn = move
+                if here ^ int(self.keys[x, y]) ^ (int(self.keys[y, x]) if turn else 0) not in seen:
+                    return move
             gains[at] = -np.inf
+        return None
 
     def mark(self) -> int:
         """One number for the graph (Zobrist 1970)."""
@@ -246,15 +270,9 @@ class _Climb:
     def shake(self, changes: int, rng: np.random.Generator) -> None:
         """So many random changes that are allowed."""
         for _ in range(changes):
-            single, turned, arcs = self.moves()
-            gains = np.concatenate([single.ravel(), turned])
-            choices = np.flatnonzero(gains > -np.inf)
-            if not choices.size:
-                return
-            at = int(rng.choice(choices))
-            n = len(self.parents)
-            if at >= n * n:
-                x, y = arcs[at - n * n].tolist()
-                self.change(x, y, True)
-            else:
-                self.change(*divmod(at, n), False)
+            gains, arcs = self.moves()
+            for at in rng.permutation(np.flatnonzero(gains > -np.inf)).tolist():
+                move = self.decode(at, arcs)
+                if move is not None:
+                    self.change(move)
+                    break

@@ -73,10 +73,13 @@ class Knowledge:
             raise CallError(f"the required arcs contradict one another: {cycle}") from None
 
         allowed = ~np.eye(len(names), dtype=bool)
-        for x in names:
-            for y in names:
-                if x != y and self._against(x, y, tier):
-                    allowed[place[x], place[y]] = False
+        for x, y in self.forbidden:
+            allowed[place[x], place[y]] = False
+        for earlier, group in enumerate(self.tiers):
+            for later in self.tiers[earlier + 1 :]:
+                allowed[np.ix_([place[x] for x in later], [place[y] for y in group])] = False
+        allowed[:, [place[name] for name in self.roots]] = False
+        allowed[[place[name] for name in self.leaves], :] = False
         required = np.zeros_like(allowed)
         for x, y in self.required:
             required[place[x], place[y]] = True

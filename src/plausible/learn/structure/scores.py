@@ -92,15 +92,16 @@ class Scorer:
         refuse_gaps(counter, "a score of structures", "structural EM")
         self.variables = counter.variables
         self.states = state_numbers(counter.variables)
+        self._most = int(self.states.max(initial=1))
         self._counter = counter
         self._score = named_score(score)
         self._known: dict[tuple[int, ...], float] = {}
 
     def batch(self, families: Families) -> Scores:
         """The score of each family: a row is the positions of the parents, then of the child."""
-        sizes = np.prod(self.states.astype(float)[families], axis=1)
-        if sizes.sum() <= MOST_CELLS:
+        if len(families) * self._most**families.shape[1] <= MOST_CELLS:
             return self._score(count_families(self._counter, families))
+        sizes = np.prod(self.states.astype(float)[families], axis=1)
         for family in families[sizes > MOST_CELLS]:
             table_shape(self.variables, family.tolist())
         pieces = np.flatnonzero(np.diff(np.cumsum(sizes) // MOST_CELLS)) + 1
