@@ -7,4 +7,6 @@ NB_MODULE(_native, m) {
     bind_bif(m);
     bind_families(m);
     bind_scores(m);
+    bind_terms(m);
+    bind_scorer(m);
 }

@@ -1,3 +1,51 @@
 """Bayesian learning: classify text and tables, reason with belief networks, find hidden classes."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
 __version__ = "0.1.0"
+
+_PUBLIC = {
+    "Answer": "answers",
+    "Answers": "answers",
+    "classify": "answers",
+    "explain": "answers",
+    "rank": "answers",
+    "words": "answers",
+    "CallError": "errors",
+    "DataError": "errors",
+    "ModelError": "errors",
+    "PlausibleError": "errors",
+    "PlausibleWarning": "errors",
+    "evaluate": "evaluation",
+    "load": "files.model",
+    "save": "files.model",
+    "learn": "learning.classifier",
+    "Model": "model",
+    "forget": "model",
+    "merge": "model",
+    "m_estimate": "priors",
+    "Rules": "priors",
+    "Smoothing": "priors",
+    "Schema": "schema",
+    "Variable": "schema",
+    "open_source": "sources",
+    "Tokens": "text",
+}
+
+__all__ = ["__version__", *sorted(_PUBLIC)]
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are loaded when they are first used, so that a short command costs little."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'plausible' has no attribute {name!r}")
+    value = getattr(import_module(f"plausible.{_PUBLIC[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

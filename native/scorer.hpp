@@ -1,0 +1,130 @@
+// From counts to log weights, and from a document's terms to a score for each class.
+#pragma once
+
+#include <cmath>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "terms_object.hpp"
+
+// Which terms take part: applied when probabilities are estimated, never to the counts.
+struct VocabularyRule {
+    std::uint64_t min_count = 1;  // occurrences in the whole collection
+    std::size_t drop_most_frequent = 0;
+    std::size_t min_length = 1;  // code points; one character of an unspaced script is always enough
+    std::unordered_set<std::string> stop;
+};
+
+enum class Events { multinomial, bernoulli };
+
+// The m-estimate (n_k + m p) / (n + m) of Mitchell 1997, eq. 6.22 (Cestnik 1990). For multinomial events the prior p of
+// a term is 1/|V|, or its share of all occurrences; for Bernoulli events it is 1/2.
+struct Rule {
+    Events events = Events::multinomial;
+    std::optional<double> m;  // none: Laplace, m = |V| (multinomial) or m = 2 (Bernoulli)
+    bool share = false;
+    std::vector<double> log_prior;  // one a class; empty: fractions of the documents
+    VocabularyRule vocabulary;
+};
+
+// A sum of logarithms in which terms log 0 are counted apart, so that they can be taken out again.
+struct LogSum {
+    double sum = 0;
+    std::int64_t zeros = 0;
+
+    void add(double x) { change(x, 1); }
+    void remove(double x) { change(x, -1); }
+    double value() const { return zeros > 0 ? -std::numeric_limits<double>::infinity() : sum; }
+
+private:
+    void change(double x, int sign) {
+        if (x > 0) sum += sign * std::log(x);
+        else zeros += sign;
+    }
+};
+
+class Scorer {
+public:
+    static constexpr std::uint32_t nobody = Shard::absent;
+
+    Scorer(Terms& terms, std::vector<std::uint64_t> documents, Rule rule);
+
+    struct Summary {
+        std::uint64_t tokens = 0, known = 0;  // occurrences, and those of them in the vocabulary
+    };
+
+    std::size_t classes() const { return documents_.size(); }
+    std::uint64_t vocabulary() const { return vocabulary_; }
+    const std::vector<std::uint64_t>& positions() const { return positions_; }
+    const TokenRules& rules() const { return terms_.rules(); }
+
+    // ln P(c) + ln P(document given c) for each class, in nats, from weights laid out for speed.
+    Summary score(Bag& bag, double* scores) const;
+
+    // The same straight from the counts, less the document's own, which are part of class `own` (or nobody's): exactly
+    // as if the model had been learned without it.
+    Summary score_without(Bag& bag, std::uint32_t own, double* scores) const;
+
+    // What every document starts with: ln P(c), and with Bernoulli events ln P(no term of the vocabulary given c).
+    std::vector<double> intercepts() const;
+
+    // What one occurrence of a term adds to the score of each class; nothing if it is not in the vocabulary.
+    std::optional<std::vector<double>> weights(const Key& term) const;
+
+    // The terms of the vocabulary.
+    std::vector<std::string> words() const;
+
+private:
+    struct Row {  // the weights of a term: one a class if `dense`, else `size` pairs of class and weight
+        std::uint64_t offset = 0;
+        std::uint32_t size = 0;
+        bool dense = false, fits = false, inside = false;
+        double ground = 0;  // added to every class
+    };
+    struct Held {  // the counts that a document is scored with
+        std::vector<std::uint64_t> positions;
+        std::uint64_t vocabulary, all_positions;
+        std::vector<TermId> leaving, entering;
+        std::vector<bool> inside;  // for each entry of the bag
+    };
+
+    bool smoothed() const { return !rule_.m || *rule_.m > 0; }
+    bool bernoulli() const { return rule_.events == Events::bernoulli; }
+    double m(std::uint64_t vocabulary) const {
+        return rule_.m ? *rule_.m : bernoulli() ? 2.0 : static_cast<double>(vocabulary);
+    }
+    const Row& row(TermId id) const { return rows_[id.shard][id.term]; }
+    Row& row(TermId id) { return rows_[id.shard][id.term]; }
+    std::uint64_t total(TermId id) const { return totals_[id.shard][id.term]; }
+    const Shard& part(TermId id) const { return terms_.table().part(id.shard); }
+    bool before(TermId a, std::uint64_t a_total, TermId b, std::uint64_t b_total) const;
+    void check_unchanged() const;
+    void choose_vocabulary();
+    void estimate();
+    void prepare_without() const;
+    Held held(const Bag& bag, std::uint32_t own) const;
+    double log_prior(std::uint32_t label, std::uint32_t own) const;
+    double absent_factor(std::uint64_t documents_with, std::uint64_t documents) const;
+    void multinomial_without(const Bag& bag, std::uint32_t own, const Held& held, double* scores) const;
+    void bernoulli_without(const Bag& bag, std::uint32_t own, const Held& held, double* scores) const;
+
+    Terms& terms_;
+    std::uint64_t version_;
+    std::vector<std::uint64_t> documents_;
+    std::uint64_t all_documents_ = 0;
+    Rule rule_;
+    std::vector<std::vector<std::uint64_t>> totals_;  // occurrences of each term
+    std::vector<TermId> frequent_;  // terms that fit, the most frequent first: all of them, if any are to be dropped
+    std::vector<std::vector<Row>> rows_;
+    std::vector<std::uint32_t> labels_;
+    std::vector<double> weights_;
+    std::uint64_t vocabulary_ = 0, all_positions_ = 0;
+    std::vector<std::uint64_t> positions_;    // occurrences of vocabulary terms in each class
+    std::vector<double> intercepts_, steps_;  // of a class: at the start, and for each occurrence (term, if Bernoulli)
+    std::vector<LogSum> absent_;              // Bernoulli: ln P(no term given c), and the same with one document less
+    mutable std::vector<LogSum> absent_without_;
+    mutable std::once_flag prepared_;
+};

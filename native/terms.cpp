@@ -1,0 +1,192 @@
+// Counting documents into class-by-term counts, and the canonical arrays of those counts.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+
+#include "module.hpp"
+#include "terms_object.hpp"
+
+namespace {
+
+// Numbers in the narrowest unsigned type that holds them all: the name of the type and the bytes.
+template <class Values>
+nb::tuple narrow(const Values& values) {
+    std::uint64_t most = 0;
+    for (const auto value : values) most = std::max<std::uint64_t>(most, value);
+    const int width = most <= 0xFF ? 1 : most <= 0xFFFF ? 2 : most <= 0xFFFFFFFF ? 4 : 8;
+    std::string bytes(values.size() * static_cast<std::size_t>(width), '\0');
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::uint64_t value = values[i];
+        std::memcpy(bytes.data() + i * static_cast<std::size_t>(width), &value, static_cast<std::size_t>(width));
+    }
+    return nb::make_tuple("u" + std::to_string(width), nb::bytes(bytes.data(), bytes.size()));
+}
+
+class Numbers {
+public:
+    Numbers(nb::handle pair) {
+        const auto type = nb::cast<std::string>(pair[0]);
+        held_ = nb::cast<nb::bytes>(pair[1]);
+        width_ = type == "u1" ? 1 : type == "u2" ? 2 : type == "u4" ? 4 : type == "u8" ? 8 : 0;
+        if (!width_ || held_.size() % width_) throw nb::value_error("an array is not whole");
+    }
+    std::size_t size() const { return held_.size() / width_; }
+    std::uint64_t operator[](std::size_t i) const {
+        std::uint64_t value = 0;
+        std::memcpy(&value, held_.c_str() + i * width_, width_);
+        return value;
+    }
+
+private:
+    nb::bytes held_;
+    std::size_t width_ = 0;
+};
+
+std::vector<std::uint32_t> to_labels(const std::vector<std::int64_t>& labels) {
+    std::vector<std::uint32_t> out;
+    out.reserve(labels.size());
+    for (const auto label : labels) {
+        if (label < 0 || label >= Shard::absent) throw nb::value_error("a class index is out of range");
+        out.push_back(static_cast<std::uint32_t>(label));
+    }
+    return out;
+}
+
+void count(Terms& terms, nb::handle documents, const std::vector<std::int64_t>& labels, int threads) {
+    const Texts texts(documents);
+    const auto classes = to_labels(labels);
+    if (classes.size() != texts.size()) throw nb::value_error("texts and labels must be of one length");
+    const nb::gil_scoped_release release;
+    terms.count(texts, classes, threads);
+}
+
+nb::dict export_(Terms& terms, const std::vector<std::int64_t>& order) {
+    terms.settle();
+    const auto to = to_labels(order);
+    std::vector<TermId> ids;
+    for (std::uint32_t s = 0; s < Table::shards; ++s)
+        for (std::uint32_t t = 0; t < terms.table().part(s).size(); ++t)
+            if (terms.known({s, t})) ids.push_back({s, t});
+    std::sort(ids.begin(), ids.end(), [&](TermId a, TermId b) { return terms.text(a) < terms.text(b); });
+
+    std::string text;
+    std::vector<std::uint32_t> sizes, labels, documents;
+    std::vector<std::uint64_t> occurrences;
+    std::vector<Cell> row;
+    for (const TermId id : ids) {
+        text += terms.text(id);
+        text += '\n';
+        row.clear();
+        terms.table().part(id.shard).each(id.term, [&](Cell cell) {
+            cell.label = to.at(cell.label);
+            row.push_back(cell);
+        });
+        std::sort(row.begin(), row.end(), [](const Cell& a, const Cell& b) { return a.label < b.label; });
+        sizes.push_back(static_cast<std::uint32_t>(row.size()));
+        for (const Cell& cell : row) {
+            labels.push_back(cell.label);
+            documents.push_back(cell.documents);
+            occurrences.push_back(cell.occurrences);
+        }
+    }
+    nb::dict out;
+    out["terms"] = nb::bytes(text.data(), text.size());
+    out["sizes"] = narrow(sizes);
+    out["labels"] = narrow(labels);
+    out["documents"] = narrow(documents);
+    out["occurrences"] = narrow(occurrences);
+    return out;
+}
+
+void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels_, nb::handle documents_,
+             nb::handle occurrences_, std::uint32_t classes) {
+    const Numbers sizes(sizes_), labels(labels_), documents(documents_), occurrences(occurrences_);
+    if (labels.size() != documents.size() || labels.size() != occurrences.size())
+        throw nb::value_error("the arrays of counts differ in length");
+    terms.reserve(sizes.size(), labels.size(), text.size());
+    const char* p = text.c_str();
+    const char* end = p + text.size();
+    std::size_t next = 0;
+    std::string_view last;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const auto* stop = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
+        if (!stop) throw nb::value_error("there are fewer terms than counts");
+        const std::string_view word(p, static_cast<std::size_t>(stop - p));
+        if (i && !(last < word)) throw nb::value_error("the terms are not sorted");
+        last = word;
+        const Key key(p, word.size());
+        Shard& part = terms.table().part(Table::shard_of(key.hashed));
+        const std::uint32_t term = part.find_or_add(key);
+        if (sizes[i] > labels.size() - next) throw nb::value_error("there are more rows than counts");
+        for (const std::size_t stop_at = next + sizes[i]; next < stop_at; ++next) {
+            if (labels[next] >= classes) throw nb::value_error("a count belongs to no class");
+            if (!occurrences[next] || !documents[next] || documents[next] > occurrences[next])
+                throw nb::value_error("a count is zero, or a term has more documents than occurrences");
+            part.count(term, {static_cast<std::uint32_t>(labels[next]), static_cast<std::uint32_t>(documents[next]),
+                              occurrences[next]});
+        }
+        p = stop + 1;
+    }
+    if (p != end || next != labels.size()) throw nb::value_error("there are more terms or counts than rows");
+}
+
+struct TokenList {
+    nb::list& out;
+    void operator()(const char* bytes, std::size_t size) { out.append(nb::str(bytes, size)); }
+};
+
+nb::list tokens(nb::handle text, int shortest_gram, int longest_gram, int shortest_chars, int longest_chars) {
+    nb::list out;
+    TokenList sink{out};
+    Tokeniser tokeniser({shortest_gram, longest_gram, shortest_chars, longest_chars}, sink);
+    const nb::object one = nb::steal(PyList_New(1));
+    Py_INCREF(text.ptr());
+    PyList_SET_ITEM(one.ptr(), 0, text.ptr());
+    Texts(one).run(0, tokeniser);
+    return out;
+}
+
+}  // namespace
+
+void bind_terms(nb::module_& m) {
+    using namespace nb::literals;
+    m.attr("unicode_version") = unicode::version;
+    m.def("tokens", &tokens, "text"_a, "shortest_gram"_a = 1, "longest_gram"_a = 1, "shortest_chars"_a = 0,
+          "longest_chars"_a = 0, "The tokens of one text, in the order in which they are counted.");
+    nb::class_<Terms>(m, "Terms", "Class-by-term counts: documents and occurrences of each term in each class.")
+        .def(nb::init<int, int, int, int>(), "shortest_gram"_a = 1, "longest_gram"_a = 1, "shortest_chars"_a = 0,
+             "longest_chars"_a = 0)
+        .def("count", &count, "texts"_a, "labels"_a, "threads"_a = 1, "Count texts, the i-th for the class labels[i].")
+        .def("merge", [](Terms& mine, Terms& other, const std::vector<std::int64_t>& to, int threads) {
+            const auto labels = to_labels(to);
+            const nb::gil_scoped_release release;
+            mine.merge(other, labels, threads);
+        }, "other"_a, "labels"_a, "threads"_a = 1, "Add the counts of `other`, whose class i is class labels[i] here.")
+        .def("uncovered", [](Terms& mine, Terms& other, const std::vector<std::int64_t>& to) {
+            return mine.uncovered(other, to_labels(to));
+        }, "other"_a, "labels"_a, "A term of which `other` has more than there is here; empty if there is none.")
+        .def("subtract", [](Terms& mine, Terms& other, const std::vector<std::int64_t>& to) {
+            mine.subtract(other, to_labels(to));
+        }, "other"_a, "labels"_a, "Take the counts of `other` away; they must be covered.")
+        .def("row", [](Terms& terms, const std::string& term) {
+            std::vector<std::pair<std::uint32_t, std::pair<std::uint32_t, std::uint64_t>>> out;
+            terms.settle();
+            const TermId id = terms.table().find({term.data(), term.size()});
+            if (id.term != Shard::absent)
+                terms.table().part(id.shard).each(id.term, [&](const Cell& cell) {
+                    out.push_back({cell.label, {cell.documents, cell.occurrences}});
+                });
+            std::sort(out.begin(), out.end());
+            return out;
+        }, "term"_a, "For each class that has seen the term: (class, (documents, occurrences)).")
+        .def("export", &export_, "order"_a, "Sorted terms and counts, class i renamed to order[i].")
+        .def("load", &import_, "terms"_a, "sizes"_a, "labels"_a, "documents"_a, "occurrences"_a, "classes"_a,
+             "Take in what `export` gave.")
+        .def("memory", &Terms::memory, "Bytes held.")
+        .def_prop_ro("rules", [](const Terms& terms) {
+            const auto& r = terms.rules();
+            return nb::make_tuple(r.shortest_gram, r.longest_gram, r.shortest_chars, r.longest_chars);
+        });
+}

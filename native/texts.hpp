@@ -1,0 +1,80 @@
+// Python strings as they lie in memory, and work shared among threads.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace nb = nanobind;
+
+// A sequence of str, held while the interpreter lock is not. Each string is an array of 1-, 2- or 4-byte code points.
+class Texts {
+public:
+    explicit Texts(nb::handle sequence) : held_(nb::steal(PySequence_Fast(sequence.ptr(), "texts must be a sequence of str"))) {
+        if (!held_.is_valid()) throw nb::python_error();
+        const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(held_.ptr()));
+        PyObject** items = PySequence_Fast_ITEMS(held_.ptr());
+        views_.reserve(size);
+        for (std::size_t i = 0; i < size; ++i) {
+            if (!PyUnicode_Check(items[i])) throw nb::type_error("texts must be str");
+            views_.push_back({PyUnicode_DATA(items[i]), static_cast<std::size_t>(PyUnicode_GET_LENGTH(items[i])),
+                              PyUnicode_IS_ASCII(items[i]) ? 0 : static_cast<int>(PyUnicode_KIND(items[i]))});
+        }
+    }
+
+    std::size_t size() const { return views_.size(); }
+
+    template <class Tokens>
+    void run(std::size_t i, Tokens& tokens) const {
+        const auto& view = views_[i];
+        if (view.kind == 0) tokens.run_ascii(static_cast<const std::uint8_t*>(view.data), view.length);
+        else if (view.kind == 1) run_as<std::uint8_t>(view, tokens);
+        else if (view.kind == 2) run_as<std::uint16_t>(view, tokens);
+        else run_as<std::uint32_t>(view, tokens);
+    }
+
+private:
+    struct View {
+        const void* data;
+        std::size_t length;
+        int kind;  // bytes a code point; 0 for ASCII
+    };
+
+    template <class Char, class Tokens>
+    static void run_as(const View& view, Tokens& tokens) {
+        const auto* first = static_cast<const Char*>(view.data);
+        tokens.run(first, first + view.length);
+    }
+
+    nb::object held_;
+    std::vector<View> views_;
+};
+
+// Calls work(thread, i) for each i below `size`, blocks of them handed out as threads come free.
+template <class Work>
+void share(std::size_t size, std::size_t block, int threads, Work&& work) {
+    std::atomic<std::size_t> next{0};
+    std::exception_ptr failure;
+    std::mutex failing;
+    const auto run = [&](int thread) {
+        try {
+            for (std::size_t first; (first = next.fetch_add(block)) < size;)
+                for (std::size_t i = first; i < std::min(first + block, size); ++i) work(thread, i);
+        } catch (...) {
+            const std::lock_guard lock(failing);
+            failure = std::current_exception();
+        }
+    };
+    std::vector<std::thread> others;
+    const auto useful = static_cast<int>(std::min<std::size_t>((size + block - 1) / block, static_cast<std::size_t>(std::max(threads, 1))));
+    for (int thread = 1; thread < useful; ++thread) others.emplace_back(run, thread);
+    run(0);
+    for (auto& other : others) other.join();
+    if (failure) std::rethrow_exception(failure);
+}

@@ -1,0 +1,92 @@
+#include "unicode.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace unicode {
+namespace {
+
+constexpr char32_t hangul = 0xAC00, lead = 0x1100, vowel = 0x1161, tail = 0x11A7;
+constexpr char32_t leads = 19, vowels = 21, tails = 28, syllables = leads * vowels * tails;
+
+void decompose(char32_t c, std::vector<char32_t>& out) {
+    if (c >= hangul && c < hangul + syllables) {
+        const char32_t s = c - hangul;
+        out.push_back(lead + s / (vowels * tails));
+        out.push_back(vowel + s % (vowels * tails) / tails);
+        if (s % tails) out.push_back(tail + s % tails);
+        return;
+    }
+    std::size_t low = 0, high = std::size(decomposed_spans) / 3;
+    while (low < high) {
+        const std::size_t middle = (low + high) / 2;
+        if (decomposed_spans[3 * middle] < c) low = middle + 1;
+        else high = middle;
+    }
+    if (3 * low < std::size(decomposed_spans) && decomposed_spans[3 * low] == c) {
+        const auto* first = decomposed + decomposed_spans[3 * low + 1];
+        out.insert(out.end(), first, first + decomposed_spans[3 * low + 2]);
+    } else {
+        out.push_back(c);
+    }
+}
+
+char32_t composite(char32_t first, char32_t second) {
+    if (first >= lead && first < lead + leads && second >= vowel && second < vowel + vowels)
+        return hangul + ((first - lead) * vowels + (second - vowel)) * tails;
+    if (first >= hangul && first < hangul + syllables && (first - hangul) % tails == 0 && second > tail &&
+        second < tail + tails)
+        return first + (second - tail);
+    const std::uint64_t pair = std::uint64_t{first} << 32 | second;
+    const auto* found = std::lower_bound(std::begin(composed_pairs), std::end(composed_pairs), pair);
+    if (found == std::end(composed_pairs) || *found != pair) return 0;
+    return composed[found - std::begin(composed_pairs)];
+}
+
+}  // namespace
+
+bool long_enough(std::string_view text, std::size_t length) {
+    std::size_t points = 0;
+    for (const char* p = text.data(); p < text.data() + text.size(); ++points)
+        if (record(decode(p)).kind == Kind::unspaced) return true;
+    return points >= length;
+}
+
+void compose(std::string& text) {
+    std::vector<char32_t> points;
+    const char* p = text.data();
+    const char* end = p + text.size();
+    while (p < end) decompose(decode(p), points);
+
+    for (std::size_t i = 1; i < points.size(); ++i)
+        for (std::size_t j = i; j > 0; --j) {
+            const auto here = record(points[j]).combining;
+            if (here == 0 || record(points[j - 1]).combining <= here) break;
+            std::swap(points[j], points[j - 1]);
+        }
+
+    std::size_t kept = 0, starter = points.size();
+    std::uint16_t last = 0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const char32_t c = points[i];
+        const auto here = record(c).combining;
+        const bool blocked = starter < kept && kept - starter > 1 && last >= here;
+        if (starter < kept && !blocked) {
+            if (const char32_t whole = composite(points[starter], c)) {
+                points[starter] = whole;
+                continue;
+            }
+        }
+        points[kept] = c;
+        if (here == 0) starter = kept;
+        last = here;
+        ++kept;
+    }
+
+    text.resize(4 * kept);
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < kept; ++i) size += encode(points[i], text.data() + size);
+    text.resize(size);
+}
+
+}  // namespace unicode

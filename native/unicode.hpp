@@ -1,0 +1,72 @@
+// Characters: what each one is to the tokeniser, case folding, and Unicode's normal form C.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace unicode {
+
+enum class Kind : std::uint8_t { separator, word, mark, unspaced, ignored, apostrophe };
+
+// `shift` leads to the folded character or, where there are many, is the place of their number and themselves in
+// `folded`. `combining` is the canonical combining class; `unstable` is set where normal form C may change the result.
+struct Record {
+    std::int32_t shift;
+    Kind kind;
+    std::uint8_t combining, unstable, many;
+};
+
+}  // namespace unicode
+
+#include "unicode_tables.hpp"
+
+namespace unicode {
+
+inline const Record& record(char32_t c) {
+    if (c >= 0x110000) c = 0;
+    return records[record_of[std::size_t{block_of[c / 128]} * 128 + c % 128]];
+}
+
+inline std::size_t encode(char32_t c, char* out) {
+    if (c < 0x80) {
+        out[0] = static_cast<char>(c);
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = static_cast<char>(0xC0 | (c >> 6));
+        out[1] = static_cast<char>(0x80 | (c & 0x3F));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = static_cast<char>(0xE0 | (c >> 12));
+        out[1] = static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+        out[2] = static_cast<char>(0x80 | (c & 0x3F));
+        return 3;
+    }
+    out[0] = static_cast<char>(0xF0 | (c >> 18));
+    out[1] = static_cast<char>(0x80 | ((c >> 12) & 0x3F));
+    out[2] = static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+    out[3] = static_cast<char>(0x80 | (c & 0x3F));
+    return 4;
+}
+
+// One code point of well-formed UTF-8; `p` moves behind it.
+inline char32_t decode(const char*& p) {
+    const auto lead = static_cast<unsigned char>(*p++);
+    if (lead < 0x80) return lead;
+    const int more = lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3;
+    char32_t c = lead & (0x3F >> more);
+    for (int i = 0; i < more; ++i) c = (c << 6) | (static_cast<unsigned char>(*p++) & 0x3F);
+    return c;
+}
+
+// Whether a term has `length` code points, or holds a character of an unspaced script.
+bool long_enough(std::string_view text, std::size_t length);
+
+// Normal form C of UTF-8 text (Unicode Standard Annex 15).
+void compose(std::string& text);
+
+}  // namespace unicode

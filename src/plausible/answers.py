@@ -1,0 +1,321 @@
+"""What a model answers, as plain values: classes, ranks, reasons and words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from plausible.errors import CallError, unknown
+from plausible.model import Model, Scores
+
+EMPTY = "no text: answered by the prior"
+UNKNOWN = "no known word: answered by the prior"
+UNDEFINED = "no class can have produced it (all products are 0): answered by the prior; choose smoothing above 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The class of one document.
+
+    Attributes
+    ----------
+    label : str
+        The most probable class; of equally probable ones the first by name.
+    probability : float
+    probabilities : dict of str to float
+        Of every class, by name.
+    tokens, known : int
+        Terms of the document, and those of them in the vocabulary.
+    note : str
+        What the reader should know, such as that the document is empty.
+    """
+
+    label: str
+    probability: float
+    probabilities: dict[str, float]
+    tokens: int
+    known: int
+    note: str = ""
+
+
+class Answers(Sequence[Answer]):
+    """The classes of many documents: a sequence of `Answer`, and the same by column.
+
+    Attributes
+    ----------
+    classes : list of str
+    """
+
+    def __init__(self, scores: Scores) -> None:
+        self._scores = scores
+        self.classes = scores.classes
+        self._best = memoryview(scores.best)
+        self._undefined = frozenset(scores.undefined)
+
+    @property
+    def labels(self) -> list[str]:
+        """The most probable class of each document."""
+        classes = self.classes
+        return [classes[i] for i in self._best.tolist()]
+
+    @property
+    def log_probabilities(self) -> Any:
+        """ln P(class given document), a numpy array of shape (documents, classes), in nats."""
+        import numpy as np
+
+        return np.asarray(self._scores.log_posterior)
+
+    @property
+    def probabilities(self) -> Any:
+        """P(class given document), a numpy array of shape (documents, classes)."""
+        import numpy as np
+
+        return np.exp(self.log_probabilities)
+
+    def __len__(self) -> int:
+        return len(self._best)
+
+    @overload
+    def __getitem__(self, i: int) -> Answer: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Answer]: ...
+    def __getitem__(self, i: int | slice) -> Answer | list[Answer]:
+        if isinstance(i, slice):
+            return [self._answer(k) for k in range(*i.indices(len(self)))]
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"there are {len(self)} answers")
+        return self._answer(i % len(self))
+
+    def __iter__(self) -> Iterator[Answer]:
+        return (self._answer(i) for i in range(len(self)))
+
+    def _answer(self, i: int) -> Answer:
+        row = memoryview(self._scores.log_posterior)
+        columns = range(len(self.classes))
+        probabilities = {name: math.exp(row[i, k]) for name, k in zip(self.classes, columns, strict=True)}
+        label = self.classes[self._best[i]]
+        tokens, known = memoryview(self._scores.tokens)[i], memoryview(self._scores.known)[i]
+        note = EMPTY if not tokens else UNKNOWN if not known else UNDEFINED if i in self._undefined else ""
+        return Answer(label, probabilities[label], probabilities, tokens, known, note)
+
+
+def classify(model: Model, documents: Sequence[str], threads: int | None = None) -> Answers:
+    """The most probable class of each document, with the probability of every class.
+
+    Examples
+    --------
+    >>> from plausible import learn
+    >>> model = learn(["win money now", "cheap money", "meeting at noon"], ["spam", "spam", "ham"])
+    >>> [answer.label for answer in classify(model, ["money money", "noon", ""])]
+    ['spam', 'ham', 'spam']
+    >>> classify(model, [""])[0].note
+    'no text: answered by the prior'
+    """
+    return Answers(model.scores(documents, threads))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A document's place in a ranking.
+
+    `score` is the log-odds of the class in nats for each known term; None where the document has none.
+    """
+
+    index: int
+    score: float | None
+    probability: float
+
+
+def rank(
+    model: Model,
+    documents: Sequence[str],
+    label: str,
+    *,
+    top: float | int | None = None,
+    threads: int | None = None,
+) -> list[Ranked]:
+    """Documents by how much speaks for a class, most first.
+
+    The posterior saturates at 0 and 1, so documents are ranked by the log-odds of the class divided by their number of
+    known terms. Documents without a known term come last.
+
+    Parameters
+    ----------
+    top : float or int, optional
+        Give only this share (below 1) or this many of them.
+    """
+    model.class_index(label)
+    scores = model.scores(documents, threads)
+    column = scores.classes.index(label)
+    log_posterior = memoryview(scores.log_posterior)
+    known = memoryview(scores.known).tolist()
+    ranked = []
+    for i, terms in enumerate(known):
+        own = log_posterior[i, column]
+        odds = own - _log_sum([log_posterior[i, k] for k in range(len(scores.classes)) if k != column])
+        ranked.append(Ranked(i, odds / terms if terms else None, math.exp(own)))
+    ranked.sort(key=lambda one: (one.score is None, -(one.score or 0.0), one.index))
+    return ranked[: how_many(top, len(ranked))]
+
+
+def how_many(top: float | int | None, all_of_them: int) -> int:
+    """The number that `top` means: a share of all (rounded up), or a number."""
+    if top is None:
+        return all_of_them
+    if not top > 0:
+        raise CallError(f"top must be above 0, not {top}")
+    return math.ceil(top * all_of_them - 1e-9) if isinstance(top, float) and top < 1 else int(top)
+
+
+def _log_sum(values: list[float]) -> float:
+    most = max(values, default=-math.inf)
+    return most if most == -math.inf else most + math.log(sum(math.exp(value - most) for value in values))
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one term says for a class and against another.
+
+    `weight` is its share of the score in nats, all its occurrences together. `seen` and `seen_against` are its
+    occurrences in the two classes (documents, for Bernoulli events).
+    """
+
+    term: str
+    times: int
+    weight: float
+    seen: int
+    seen_against: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a document is of one class rather than another.
+
+    `score` is ln P(label given document) - ln P(against given document) in nats: the sum of `prior`, `absent`
+    (Bernoulli events only: the vocabulary's terms that the document lacks) and the weights of `evidence`.
+    """
+
+    label: str
+    against: str
+    probability: float
+    score: float
+    prior: float
+    absent: float
+    evidence: list[Evidence] = field(repr=False)
+    ignored: list[str] = field(repr=False)
+    """Terms that are not in the vocabulary."""
+
+
+def explain(model: Model, document: str, label: str | None = None, against: str | None = None) -> Explanation:
+    """The words for and against a class, strongest first; they sum to the score.
+
+    Parameters
+    ----------
+    label : str, optional
+        The class to explain; by default the most probable one.
+    against : str, optional
+        The class to hold it against; by default the most probable other one.
+
+    Examples
+    --------
+    >>> from plausible import learn
+    >>> model = learn(["win money now", "cheap money", "meeting at noon"], ["spam", "spam", "ham"])
+    >>> why = explain(model, "money at noon")
+    >>> why.label, why.against
+    ('ham', 'spam')
+    >>> abs(why.score - why.prior - sum(word.weight for word in why.evidence)) < 1e-12
+    True
+    """
+    classes = model.classes
+    if len(classes) < 2:
+        raise CallError("the model has one class only; there is nothing to hold it against")
+    scores = memoryview(model.scores([document]).log_posterior)
+    by_probability = sorted(range(len(classes)), key=lambda k: (-scores[0, k], k))
+    label = label if label is not None else classes[by_probability[0]]
+    model.class_index(label)
+    if against is None:
+        against = next(classes[k] for k in by_probability if classes[k] != label)
+    if against == label:
+        raise CallError(f"class {label!r} can't be held against itself")
+    one, other = model.class_index(label), model.class_index(against)
+
+    evidence, ignored = [], []
+    bernoulli = model.rules.events == "bernoulli"
+    for term, times, weights in model.scorer.terms(model.tokens.prepare([document])[0]):
+        if weights is None:
+            ignored.append(term)
+            continue
+        seen = {c: cell[0 if bernoulli else 1] for c, cell in model.terms.row(term)}
+        weight = _difference(weights[one], weights[other]) * (1 if bernoulli else times)
+        evidence.append(Evidence(term, times, weight, seen.get(one, 0), seen.get(other, 0)))
+    evidence.sort(key=lambda word: (-abs(word.weight), word.term))
+    log_prior = model.log_prior()
+    prior = log_prior[classes.index(label)] - log_prior[classes.index(against)]
+    intercepts = model.scorer.intercepts()
+    absent = _difference(intercepts[one], intercepts[other]) - prior if bernoulli else 0.0
+    score = prior + absent + math.fsum(word.weight for word in evidence)
+    return Explanation(
+        label, against, math.exp(scores[0, classes.index(label)]), score, prior, absent, evidence, ignored
+    )
+
+
+def _difference(one: float, other: float) -> float:
+    return 0.0 if one == other else one - other
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word that a class is known by.
+
+    `score` is P(w given c) ln(P(w given c) / P(w given the other classes)), in nats: the word's share of the divergence
+    between the class and the rest.
+    """
+
+    term: str
+    probability: float
+    ratio: float
+    seen: int
+    seen_elsewhere: int
+    score: float
+
+
+def words(model: Model, label: str, top: int = 20) -> list[Word]:
+    """The words that set a class apart, most telling first."""
+    import numpy as np
+
+    from plausible.arrays import TermArrays
+
+    if label not in model.classes:
+        raise CallError(unknown("class", label, model.classes))
+    arrays = TermArrays.of(model, within=True)
+    documents = model.rules.events == "bernoulli"
+    cells = arrays.documents if documents else arrays.occurrences
+    own = arrays.labels == model.classes.index(label)
+    rows = np.repeat(np.arange(len(arrays.terms)), arrays.sizes)
+    seen = np.bincount(rows[own], cells[own], minlength=len(arrays.terms))
+    elsewhere = np.bincount(rows[~own], cells[~own], minlength=len(arrays.terms))
+    m = model.rules.smoothing.m
+    if documents:
+        sizes = np.array([model.counts.of(label), model.documents - model.counts.of(label)], float)
+        m, p = (2.0 if m is None else m), 0.5
+    else:
+        sizes = np.array([seen.sum(), elsewhere.sum()])
+        m, p = (len(seen) if m is None else m), 1 / max(len(seen), 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = (seen + m * p) / (sizes[0] + m)
+        outside = (elsewhere + m * p) / (sizes[1] + m)
+        score = np.where(inside > 0, inside * np.log(inside / outside), 0)
+    chosen = np.lexsort((np.arange(len(score)), -seen, -score))[:top]
+    return [
+        Word(
+            arrays.terms[i],
+            float(inside[i]),
+            float(inside[i] / outside[i]) if outside[i] else math.inf,
+            int(seen[i]),
+            int(elsewhere[i]),
+            float(score[i]),
+        )
+        for i in chosen
+    ]

@@ -1,0 +1,89 @@
+"""The command line: parse, call, print. No logic."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from importlib import import_module
+
+import click
+
+from plausible import __version__
+from plausible.errors import CallError, PlausibleError, PlausibleWarning
+
+COMMANDS = {
+    "learn": "learning",
+    "evaluate": "learning",
+    "estimate": "learning",
+    "merge": "learning",
+    "forget": "learning",
+    "classify": "asking",
+    "rank": "asking",
+    "explain": "asking",
+    "words": "asking",
+    "info": "asking",
+}
+
+
+class Commands(click.Group):
+    """Commands whose modules are loaded when they are first used, so that a short one costs little."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"plausible.cli.{COMMANDS[cmd_name]}"), cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from plausible.errors import unknown
+
+            raise click.UsageError(unknown("command", args[0], COMMANDS, most=len(COMMANDS)), ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="plausible")
+def plausible() -> None:
+    """Learn from labelled documents, sort new ones, and see why.
+
+    \b
+      plausible learn mail/ -o mail.plausible        a folder with one sub-folder a class
+      plausible evaluate mail/                       how good is it?
+      plausible classify mail.plausible new/*.txt    which class is each of these?
+      plausible explain mail.plausible letter.txt    why?
+    """
+
+
+def main() -> None:
+    """Run a command. Exit status: 0 done, 1 failed, 2 usage, 3 a gate was missed."""
+    warnings.showwarning = lambda message, category, *_: (
+        click.echo(f"Note: {message}", err=True) if issubclass(category, PlausibleWarning) else None
+    )
+    try:
+        status = plausible(standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as stop:
+        status = stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        status = 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted; no file was changed.", err=True)
+        status = 130
+    except PlausibleError as error:
+        click.echo(f"Error: {error}", err=True)
+        status = 2 if isinstance(error, CallError) else 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    except OSError as error:
+        click.echo(f"Error: {error.filename or 'output'}: {error.strerror}", err=True)
+        status = 1
+    sys.exit(status if isinstance(status, int) else 0)

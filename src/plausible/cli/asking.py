@@ -1,0 +1,273 @@
+"""Commands that ask a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from plausible.cli import show
+from plausible.cli.options import threads_option
+from plausible.errors import CallError
+
+if TYPE_CHECKING:
+    from plausible.answers import Ranked
+    from plausible.encode import Batch
+    from plausible.model import Model
+
+
+def _read(model: Model, sources: tuple[str, ...], where: str | None, encoding: str | None) -> Iterator[Batch]:
+    from plausible.encode import batches, text_columns
+    from plausible.sources import open_source
+
+    source = open_source(
+        sources[0] if len(sources) == 1 else list(sources),
+        headers=model.reading.headers,
+        where=where,
+        encoding=encoding,
+    )
+    yield from batches(source, text_columns(source, model.reading.columns))
+    if source.notes:
+        from plausible.learning.classifier import say_notes
+
+        say_notes(source.notes, source.name)
+
+
+where_option = click.option("--where", metavar="SQL", help="Only the rows of a table for which this holds.")
+encoding_option = click.option("--encoding", metavar="NAME", help="Of the files; recognised when not given.")
+
+
+@click.command(short_help="The class of each document.")
+@click.argument("model_file", metavar="MODEL")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--probabilities", is_flag=True, help="Print the probability of every class.")
+@where_option
+@encoding_option
+@threads_option
+@show.format_option
+def classify(
+    model_file: str,
+    sources: tuple[str, ...],
+    probabilities: bool,
+    where: str | None,
+    encoding: str | None,
+    threads: int | None,
+    format_: show.Format | None,
+) -> None:
+    """The class of each document.
+
+    \b
+      plausible classify mail.plausible new/*.txt
+      plausible classify tickets.plausible tickets.csv --format csv
+      cat letter.txt | plausible classify mail.plausible -
+    """
+    from plausible.answers import classify as answers_of
+    from plausible.files.model import load
+
+    model = load(model_file)
+
+    def records() -> Iterator[dict[str, Any]]:
+        for batch in _read(model, sources, where, encoding):
+            for i, answer in enumerate(answers_of(model, batch.texts, threads)):
+                record = {"name": batch.place(i), "label": answer.label, "probability": answer.probability}
+                if probabilities:
+                    record["probabilities"] = answer.probabilities
+                yield {**record, "note": answer.note}
+
+    columns = ["name", "label", "probability", *(["probabilities"] if probabilities else []), "note"]
+    show.rows(records(), format_, columns)
+
+
+@click.command(short_help="Documents by how much speaks for a class.")
+@click.argument("model_file", metavar="MODEL")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--for", "label", required=True, metavar="CLASS", help="The class to rank for.")
+@click.option("--top", metavar="N|X%", help="Only the first N, or X percent.")
+@where_option
+@encoding_option
+@threads_option
+@show.format_option
+def rank(
+    model_file: str,
+    sources: tuple[str, ...],
+    label: str,
+    top: str | None,
+    where: str | None,
+    encoding: str | None,
+    threads: int | None,
+    format_: show.Format | None,
+) -> None:
+    """Documents by how much speaks for a class, most first.
+
+    \b
+      plausible rank mail.plausible inbox.mbox --for like --top 10%
+
+    The score is the log-odds of the class, in nats for each known word. Documents without one come last.
+    """
+    from plausible.answers import how_many
+    from plausible.answers import rank as ranked
+    from plausible.files.model import load
+
+    model = load(model_file)
+    wanted = _share(top)
+    entries: list[tuple[bool, float, int, Ranked, str, str]] = []
+    for batch in _read(model, sources, where, encoding):
+        for one in ranked(model, batch.texts, label, threads=threads):
+            text = " ".join(batch.texts[one.index][:200].split())
+            entries.append((one.score is None, -(one.score or 0.0), len(entries), one, batch.place(one.index), text))
+    entries.sort(key=lambda entry: entry[:3])
+    show.rows(
+        (
+            {"rank": i, "name": name, "score": one.score, "probability": one.probability, "start": text[:80]}
+            for i, (_, _, _, one, name, text) in enumerate(entries[: how_many(wanted, len(entries))], 1)
+        ),
+        format_,
+        ["rank", "name", "score", "probability", "start"],
+    )
+
+
+def _share(top: str | None) -> float | int | None:
+    if top is None:
+        return None
+    try:
+        if top.endswith("%"):
+            percent = float(top[:-1])
+            if 0 < percent <= 100:
+                return percent / 100 if percent < 100 else None
+        elif int(top) > 0:
+            return int(top)
+    except ValueError:
+        pass
+    raise CallError(f"--top {top}: write a number of documents, or a share such as 10%")
+
+
+@click.command(short_help="Why a document is of its class.")
+@click.argument("model_file", metavar="MODEL")
+@click.argument("source")
+@click.option("--for", "label", metavar="CLASS", help="The class to explain. [the most probable]")
+@click.option("--against", metavar="CLASS", help="The class to hold it against. [the next most probable]")
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many words.")
+@encoding_option
+@show.format_option
+def explain(
+    model_file: str,
+    source: str,
+    label: str | None,
+    against: str | None,
+    top: int,
+    encoding: str | None,
+    format_: show.Format | None,
+) -> None:
+    """The words for and against a class, with their counts; they sum to the score.
+
+    \b
+      plausible explain mail.plausible letter.txt
+      plausible explain mail.plausible letter.txt --for spam
+    """
+    from plausible.answers import explain as why
+    from plausible.files.model import load
+
+    model = load(model_file)
+    texts = [text for batch in _read(model, (source,), None, encoding) for text in batch.texts]
+    if len(texts) != 1:
+        raise CallError(f"{source} holds {len(texts):,} documents; explain takes one")
+    result = why(model, texts[0], label, against)
+    record = asdict(result)
+    show.one(record, format_, lambda: _explanation_table(record, top))
+
+
+def _explanation_table(record: dict[str, Any], top: int) -> str:
+    label, against = record["label"], record["against"]
+    shown = record["evidence"][:top]
+    rest = record["evidence"][top:]
+    entries = [
+        {
+            "word": word["term"],
+            "times": word["times"],
+            "for": word["weight"],
+            label: word["seen"],
+            against: word["seen_against"],
+        }
+        for word in shown
+    ]
+    most = max((abs(word["weight"]) for word in shown), default=0.0)
+    for entry in entries:
+        entry[""] = ("+" if entry["for"] > 0 else "−") + show.bar(entry["for"], most)
+    out = f"{label} rather than {against}: {record['score']:+.3f} nats (probability {record['probability']:.3f})\n\n"
+    out += show.table(entries, ["word", "times", "for", label, against, ""])
+    out += f"\nprior {record['prior']:+.3f}"
+    if record["absent"]:
+        out += f", words it lacks {record['absent']:+.3f}"
+    if rest:
+        out += f", {len(rest):,} more words {sum(word['weight'] for word in rest):+.3f}"
+    if record["ignored"]:
+        out += f"; {len(record['ignored']):,} words are not in the vocabulary"
+    return out + "\n"
+
+
+@click.command(short_help="The words a class is known by.")
+@click.argument("model_file", metavar="MODEL")
+@click.option("--class", "label", metavar="NAME", help="One class. [all]")
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many words of each class.")
+@show.format_option
+def words(model_file: str, label: str | None, top: int, format_: show.Format | None) -> None:
+    """What the model has learned: the words that set each class apart.
+
+    \b
+      plausible words mail.plausible --class spam --top 20
+
+    `ratio` is how much more probable the word is in the class than in the others.
+    """
+    from plausible.answers import words as words_of
+    from plausible.files.model import load
+
+    model = load(model_file)
+    columns = ["class", "word", "ratio", "probability", "seen", "seen_elsewhere"]
+    show.rows(
+        (
+            {
+                "class": name,
+                "word": word.term,
+                "ratio": word.ratio,
+                "probability": word.probability,
+                "seen": word.seen,
+                "seen_elsewhere": word.seen_elsewhere,
+            }
+            for name in ([label] if label is not None else model.classes)
+            for word in words_of(model, name, top)
+        ),
+        format_,
+        columns,
+    )
+
+
+@click.command(short_help="What a model is.")
+@click.argument("model_file", metavar="MODEL")
+@show.format_option
+def info(model_file: str, format_: show.Format | None) -> None:
+    """What a model is: its classes, its vocabulary, its rules."""
+    import os
+
+    from plausible.files.model import load
+    from plausible.model import settings
+
+    model = load(model_file)
+    classes = {name: model.counts.of(name) for name in model.classes}
+    record = {
+        "model": model_file,
+        "bytes": os.path.getsize(model_file),
+        "documents": model.documents,
+        "vocabulary": model.vocabulary,
+        **settings(model),
+        "classes": classes,
+    }
+
+    def as_table() -> str:
+        facts = [{"fact": key, "value": show.display(value)} for key, value in record.items() if key != "classes"]
+        counted = [{"class": name, "documents": count} for name, count in list(classes.items())[:50]]
+        more = f"… and {len(classes) - 50:,} more classes\n" if len(classes) > 50 else ""
+        return show.table(facts, ["fact", "value"]) + "\n" + show.table(counted, ["class", "documents"]) + more
+
+    show.one(record, format_, as_table)

@@ -1,0 +1,223 @@
+"""Commands that learn and change models."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from plausible.cli import show
+from plausible.cli.options import (
+    add,
+    learning_options,
+    opened,
+    progress_bar,
+    reading_options,
+    rule_changes,
+    rule_options,
+    sql_option,
+    threads_option,
+    token_options,
+)
+from plausible.errors import CallError
+
+learning = add(reading_options, token_options, rule_options, threads_option)
+output_option = click.option(
+    "-o", "--output", required=True, type=click.Path(), metavar="FILE", help="The model file to write."
+)
+
+
+@click.command(short_help="Learn to classify documents.")
+@click.argument("source", required=False)
+@sql_option
+@learning
+@output_option
+@show.format_option
+def learn(source: str | None, sql: str | None, output: str, format_: show.Format | None, **given: Any) -> None:
+    """Learn to classify documents.
+
+    \b
+      plausible learn mail/ -o mail.plausible
+      plausible learn tickets.csv --target queue --text subject --text body -o tickets.plausible
+      plausible learn --sql "select text, topic from 'x.parquet'" --target topic -o x.plausible
+
+    SOURCE is a folder with one sub-folder a class, mail (mbox, Maildir), a table (CSV, TSV, JSON lines, Parquet),
+    any of them gzipped, or - for standard input.
+    """
+    from plausible.files.model import save
+    from plausible.learning.classifier import learn_from
+
+    options = learning_options(given)
+    model = learn_from(opened(source, sql, options), options, progress_bar("learning"))
+    save(model, output)
+    record = {
+        "model": output,
+        "documents": model.documents,
+        "classes": len(model.classes),
+        "vocabulary": model.vocabulary,
+    }
+    show.one(
+        record,
+        format_,
+        lambda: (
+            f"{output}: {model.documents:,} documents, {len(model.classes):,} classes, {model.vocabulary:,} words\n"
+        ),
+    )
+
+
+@click.command(short_help="Learn from a part, test on the rest.")
+@click.argument("source", required=False)
+@sql_option
+@click.option("--test", metavar="SOURCE", help="Test on these documents, or on what this SQL gives.")
+@click.option("--test-share", type=float, metavar="X", help="Test on this share, chosen at random. [1/3]")
+@click.option("--folds", type=int, metavar="K", help="Cross-validate in K parts.")
+@click.option("--leave-one-out", is_flag=True, help="Test each document with what all others teach; exact.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
+@click.option("--fail-under", type=float, metavar="X", help="Exit with 3 if the accuracy is below X.")
+@learning
+@show.format_option
+@click.pass_context
+def evaluate(
+    ctx: click.Context,
+    /,
+    source: str | None,
+    sql: str | None,
+    test: str | None,
+    test_share: float | None,
+    folds: int | None,
+    leave_one_out: bool,
+    seed: int,
+    fail_under: float | None,
+    format_: show.Format | None,
+    **given: Any,
+) -> None:
+    """Learn from a part of the documents and test on the rest.
+
+    \b
+      plausible evaluate mail/ --test-share 0.333 --seed 0
+      plausible evaluate train.csv --test test.csv --target topic
+      plausible evaluate mail/ --leave-one-out --events bernoulli
+    """
+    from plausible.evaluation import evaluate_from
+
+    options = learning_options(given)
+    result = evaluate_from(
+        opened(source, sql, options),
+        options,
+        test=options.open(test) if test is not None else None,
+        test_share=test_share,
+        folds=folds,
+        leave_one_out=leave_one_out,
+        seed=seed,
+        progress=progress_bar("evaluating"),
+    )
+    record = asdict(result)
+    show.one(record, format_, lambda: _evaluation_table(record))
+    if fail_under is not None and result.accuracy < fail_under:
+        click.echo(f"accuracy {result.accuracy:.4f} is below {fail_under:g}", err=True)
+        ctx.exit(3)
+
+
+def _evaluation_table(record: dict[str, Any]) -> str:
+    figures = ["accuracy", "macro_f1", "log_loss", "calibration_error", "n_train", "n_test", "vocabulary"]
+    rows = [{"class": name, **record["per_class"][name]} for name in record["classes"]]
+    errors = sorted(
+        (
+            (times, truth, answer)
+            for truth, row in record["confusion"].items()
+            for answer, times in row.items()
+            if truth != answer
+        ),
+        key=lambda error: (-error[0], error[1:]),
+    )
+    confused = [{"class": truth, "answered": answer, "documents": times} for times, truth, answer in errors[:10]]
+    out = show.table([{"figure": name, "value": show.display(record[name])} for name in figures], ["figure", "value"])
+    out += "\n" + show.table(rows[:50], ["class", "tested", "precision", "recall", "f1"])
+    if len(rows) > 50:
+        out += f"… and {len(rows) - 50:,} more classes (--format json has all)\n"
+    if confused:
+        out += "\nmost confused\n" + show.table(confused, ["class", "answered", "documents"])
+    return out
+
+
+@click.command(short_help="Change the rules of a model without its data.")
+@click.argument("model_file", metavar="MODEL")
+@rule_options
+@output_option
+def estimate(model_file: str, output: str, **given: Any) -> None:
+    """Change the smoothing, the vocabulary or the event model of a model, without its data.
+
+    \b
+      plausible estimate mail.plausible --smoothing m=100 --drop-most-frequent 100 -o new.plausible
+    """
+    from plausible.files.model import load, save
+    from plausible.priors import Smoothing
+
+    changes = rule_changes(given)
+    if "smoothing" in changes:
+        changes["smoothing"] = Smoothing.parse(changes["smoothing"])
+    if "stop_words" in changes:
+        changes["stop_words"] = frozenset(changes["stop_words"])
+    model = load(model_file).estimate(**changes)
+    save(model, output)
+    click.echo(f"{output}: {model.documents:,} documents, {model.vocabulary:,} words")
+
+
+@click.command(short_help="Merge models that were learned apart.")
+@click.argument("models", nargs=-1, required=True)
+@output_option
+def merge(models: tuple[str, ...], output: str) -> None:
+    """Merge models that were learned apart: exactly what learning everything at once gives.
+
+    \b
+      plausible merge monday.plausible tuesday.plausible -o both.plausible
+
+    The rules (smoothing, vocabulary) are those of the first.
+    """
+    from plausible.files.model import load, save
+
+    whole = load(models[0])
+    for name in models[1:]:
+        whole.merge(load(name))
+    save(whole, output)
+    click.echo(f"{output}: {whole.documents:,} documents, {len(whole.classes):,} classes")
+
+
+@click.command(short_help="Unlearn documents exactly.")
+@click.argument("model_file", metavar="MODEL")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--class", "label", metavar="NAME", help="The class they were learned with; else their own labels.")
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="The file to write. [the model itself]")
+@threads_option
+def forget(
+    model_file: str, sources: tuple[str, ...], label: str | None, output: str | None, threads: int | None
+) -> None:
+    """Unlearn documents: exactly as if they had never been learned.
+
+    \b
+      plausible forget mail.plausible wrong.txt --class spam
+
+    Documents that can't have been learned in that class are refused, and the model stays as it is.
+    """
+    from plausible.encode import batches, labelled, text_columns
+    from plausible.files.model import load, save
+    from plausible.model import Model
+    from plausible.sources import open_source
+
+    model = load(model_file)
+    if label is not None:
+        model.class_index(label)
+    source = open_source(sources[0] if len(sources) == 1 else list(sources), headers=model.reading.headers)
+    columns = text_columns(source, model.reading.columns)
+    if label is None and columns.target is None:
+        raise CallError("which class were they learned with? say --class NAME")
+    gone = Model(model.tokens, model.rules, model.reading)
+    for batch in batches(source, columns):
+        if label is None:
+            batch = labelled(batch, columns.target, strict=True)
+        labels = [label or str(own) for own in batch.labels]
+        gone.update(batch.texts, labels, threads)
+    model.counts.subtract(gone.counts)
+    save(model, output or model_file)
+    click.echo(f"{output or model_file}: {gone.documents:,} forgotten, {model.documents:,} documents left")

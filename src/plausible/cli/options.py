@@ -1,0 +1,138 @@
+"""Options that several commands share, and what they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from plausible.errors import CallError
+
+if TYPE_CHECKING:
+    from plausible.learning.classifier import Options, Progress
+    from plausible.sources import Source
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "book": {"events": "multinomial", "smoothing": "laplace", "prior": "fractions"},
+}
+"""book: Mitchell 1997, table 6.2, to the letter."""
+
+
+def span(text: str | None) -> tuple[int, int] | None:
+    """ "A-B" or "A" as a pair of numbers."""
+    if text is None:
+        return None
+    low, _, high = text.partition("-")
+    if not (low.isdecimal() and (high.isdecimal() or not high)):
+        raise CallError(f"{text!r} is no range; write A-B, such as 1-2")
+    return int(low), int(high or low)
+
+
+def add(*options: Callable[[F], F]) -> Callable[[F], F]:
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+reading_options = add(
+    click.option("--target", metavar="NAME", help="The column that holds the class."),
+    click.option("--text", multiple=True, metavar="NAME", help="A column that holds text; several are joined."),
+    click.option("--where", metavar="SQL", help="Only the rows of a table for which this holds: \"split = 'train'\"."),
+    click.option("--encoding", metavar="NAME", help="Of the files; recognised when not given."),
+    click.option("--headers", metavar="WHICH", help="Of mail and articles: all, none, or NAME,NAME. [subject]"),
+    click.option("--strict", is_flag=True, help="Stop at what would be skipped or noted."),
+)
+
+token_options = add(
+    click.option("--ngrams", metavar="A-B", help="Runs of A to B words. [1-1]"),
+    click.option("--chars", metavar="A-B", help="Runs of A to B characters instead of words."),
+    click.option("--stem", metavar="LANGUAGE", help="Stem words (extra: plausible[stem])."),
+)
+
+rule_options = add(
+    click.option("--model", type=click.Choice(sorted(PRESETS)), help="book: Mitchell's table 6.2 to the letter."),
+    click.option("--events", type=click.Choice(["multinomial", "bernoulli"]), help="Count occurrences, or documents."),
+    click.option("--smoothing", metavar="RULE", help="laplace, m=X, m=X,share or mle. [laplace]"),
+    click.option("--prior", type=click.Choice(["fractions", "uniform"]), help="Of the classes. [fractions]"),
+    click.option("--drop-most-frequent", type=int, metavar="N", help="Leave out the N most frequent words."),
+    click.option("--min-count", type=int, metavar="K", help="Leave out words seen less than K times."),
+    click.option("--min-length", type=int, metavar="K", help="Leave out words of fewer than K characters."),
+    click.option(
+        "--stop-words",
+        type=click.Path(exists=True, dir_okay=False),
+        metavar="FILE",
+        help="Leave out the words of this file.",
+    ),
+)
+
+threads_option = click.option("--threads", type=click.IntRange(1), metavar="N", help="[all processors]")
+sql_option = click.option("--sql", metavar="QUERY", help="Read what an SQL query gives, instead of SOURCE.")
+
+
+def rule_changes(given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of `Rules` that the user named, taken out of the command's parameters."""
+    changes = dict(PRESETS.get(given.pop("model") or "", {}))
+    for name in ("events", "smoothing", "prior", "drop_most_frequent", "min_count", "min_length"):
+        value = given.pop(name)
+        if value is not None:
+            changes[name] = value
+    stop_words = given.pop("stop_words")
+    if stop_words:
+        from plausible.sources import open_source
+
+        texts = (text for chunk in open_source(stop_words).tables(["text"]) for text in chunk.columns["text"])
+        changes["stop_words"] = {word.casefold() for text in texts for word in str(text or "").split()}
+    return changes
+
+
+def learning_options(given: dict[str, Any]) -> Options:
+    """The options of learning, taken out of the command's parameters."""
+    from plausible.learning.classifier import options_from
+
+    keywords = rule_changes(given)
+    for name in ("target", "text", "where", "encoding", "headers", "strict", "stem", "threads"):
+        keywords[name] = given.pop(name)
+    ngrams, chars = span(given.pop("ngrams")), span(given.pop("chars"))
+    return options_from(ngrams=ngrams or (1, 1), chars=chars, **keywords)
+
+
+def opened(source: Any, sql: str | None, options: Options) -> Source:
+    """The source that the user named, or the query."""
+    if (source is None or source == ()) == (sql is None):
+        raise CallError("name one source: a folder, a file, - for standard input, or --sql QUERY")
+    return options.open(sql if sql is not None else source)
+
+
+def progress_bar(what: str) -> Progress | None:
+    """A bar over the bytes of a source on standard error, if that is a terminal; it shows after a second."""
+    import sys
+    import time
+
+    if not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    bar = Bar(console=Console(stderr=True), transient=True)
+    begun = time.monotonic()
+    tasks: dict[int, Any] = {}
+
+    def progress(source: Source) -> None:
+        if time.monotonic() - begun < 1 or not source.size:
+            return
+        if not tasks:
+            bar.start()
+        task = tasks.setdefault(id(source), None)
+        if task is None:
+            task = tasks[id(source)] = bar.add_task(what, total=source.size)
+        bar.update(task, completed=source.position)
+        if source.position >= source.size:
+            bar.stop()
+
+    return progress

@@ -1,0 +1,186 @@
+"""The model file: a zip of JSON and `.npy` arrays.
+
+`model.json` says what the model is; `text.terms` holds the terms, sorted, one a line; `text.sizes.npy` for each term
+the number of classes that have seen it; `text.labels.npy`, `text.documents.npy` and `text.occurrences.npy` for each of
+those the class, its documents with the term and the term's occurrences. Nothing in the file can run code. The same
+counts and rules give the same bytes, in whatever order they were learned.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import struct
+import zipfile
+import zlib
+from typing import Any
+
+from plausible.counts import Counts
+from plausible.encode import Columns
+from plausible.errors import CallError, ModelError, PlausibleError
+from plausible.files.atomic import replacing
+from plausible.model import Model, Reading
+from plausible.priors import Rules, Smoothing
+from plausible.text import Tokens
+
+FORMAT = 1
+ARRAYS = ("sizes", "labels", "documents", "occurrences")
+MOST_UNPACKED = 200
+"""A file that unpacks to more than this many times its size is no model."""
+_MAGIC = b"\x93NUMPY\x01\x00"
+
+
+def save(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model; the file is replaced whole or not at all."""
+    order = model.counts.order()
+    exported = model.terms.export(order)
+    kept = [i for i in sorted(range(len(order)), key=order.__getitem__) if model.counts.documents[i]]
+    head = {
+        "plausible": FORMAT,
+        "classes": model.classes,
+        "documents": [model.counts.documents[i] for i in kept],
+        "tokens": {"ngrams": model.tokens.ngrams, "chars": model.tokens.chars, "stem": model.tokens.stem},
+        "reading": {
+            "text": model.reading.columns.text,
+            "target": model.reading.columns.target,
+            "headers": model.reading.headers,
+        },
+        "rules": {
+            "events": model.rules.events,
+            "m": model.rules.smoothing.m,
+            "share": model.rules.smoothing.share,
+            "prior": model.rules.prior
+            if isinstance(model.rules.prior, str)
+            else dict(sorted(model.rules.prior.items())),
+            "drop_most_frequent": model.rules.drop_most_frequent,
+            "min_count": model.rules.min_count,
+            "min_length": model.rules.min_length,
+            "stop_words": sorted(model.rules.stop_words),
+        },
+    }
+    with (
+        replacing(path) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
+    ):
+        _add(archive, "model.json", json.dumps(head, ensure_ascii=False, indent=1).encode())
+        _add(archive, "text.terms", exported["terms"])
+        for name in ARRAYS:
+            _add(archive, f"text.{name}.npy", _npy(*exported[name]))
+
+
+def load(path: str | os.PathLike[str]) -> Model:
+    """Read a model.
+
+    Raises
+    ------
+    CallError
+        If there is no such file.
+    ModelError
+        If it is damaged, of a newer version, or no model at all.
+    """
+    name = os.fspath(path)
+    try:
+        with open(name, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            with zipfile.ZipFile(file) as archive:
+                return _model(_members(archive, size, name), name)
+    except FileNotFoundError:
+        raise CallError(f"there is no model {name!r}; `plausible learn … -o {name}` makes one") from None
+    except OSError as error:
+        raise CallError(f"{name} can't be read: {error.strerror or error}") from None
+    except PlausibleError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+        raise ModelError(
+            f"{name} is no whole plausible model (not a zip, truncated or damaged); learn it anew"
+        ) from None
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        IndexError,
+        RecursionError,
+        OverflowError,
+        MemoryError,
+    ) as error:
+        raise ModelError(f"{name} is damaged ({error or type(error).__name__}); learn it anew") from None
+
+
+def _members(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, bytes]:
+    wanted = {"model.json", "text.terms", *(f"text.{array}.npy" for array in ARRAYS)}
+    infos = archive.infolist()
+    if sum(info.file_size for info in infos) > MOST_UNPACKED * size + (1 << 20):
+        raise ModelError(f"{name} would unpack to more than {MOST_UNPACKED} times its size; it is no plausible model")
+    members: dict[str, bytes] = {}
+    for info in infos:
+        if info.filename in members or info.filename not in wanted:
+            raise ModelError(f"{name} holds an unexpected member {info.filename!r}; it is no plausible model")
+        with archive.open(info) as member:
+            members[info.filename] = member.read(info.file_size + 1)
+    if "model.json" not in members:
+        raise ModelError(f"{name} holds no model.json; it is no plausible model")
+    return members
+
+
+def _model(members: dict[str, bytes], name: str) -> Model:
+    head: dict[str, Any] = json.loads(members["model.json"])
+    version = head["plausible"]
+    if not isinstance(version, int) or version < 1:
+        raise ValueError("it states no format version")
+    if version > FORMAT:
+        raise ModelError(f"{name} has format {version}, and this plausible reads up to {FORMAT}; upgrade plausible")
+    classes, documents = head["classes"], head["documents"]
+    if len(classes) != len(documents) or sorted(set(classes)) != classes:
+        raise ValueError("its classes are not sorted, or not as many as their counts")
+    if not all(type(n) is int and 0 < n < 1 << 63 for n in documents):
+        raise ValueError("a class has no documents")
+    rules, reading, tokens = head["rules"], head["reading"], head["tokens"]
+    model = Model(
+        Tokens(tuple(tokens["ngrams"]), tuple(tokens["chars"]) if tokens["chars"] else None, tokens["stem"]),
+        Rules(
+            events=rules["events"],
+            smoothing=Smoothing(rules["m"], rules["share"]),
+            prior=rules["prior"],
+            drop_most_frequent=rules["drop_most_frequent"],
+            min_count=rules["min_count"],
+            min_length=rules["min_length"],
+            stop_words=frozenset(rules["stop_words"]),
+        ),
+        Reading(Columns(tuple(reading["text"]), reading["target"]), reading["headers"]),
+    )
+    model.terms.load(
+        members["text.terms"],
+        **{array: _array(members[f"text.{array}.npy"]) for array in ARRAYS},
+        classes=len(classes),
+    )
+    model.counts = Counts({"text": model.terms}, {label: i for i, label in enumerate(classes)}, list(documents))
+    return model
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    archive.writestr(info, data)
+
+
+def _npy(kind: str, data: bytes) -> bytes:
+    """The bytes of a one-dimensional `.npy` file, without numpy, whose import costs more than a whole answer."""
+    order = "|" if kind == "u1" else "<"
+    head = f"{{'descr': '{order}{kind}', 'fortran_order': False, 'shape': ({len(data) // int(kind[1:])},), }}"
+    head += " " * (-(len(_MAGIC) + 2 + len(head) + 1) % 64) + "\n"
+    return _MAGIC + struct.pack("<H", len(head)) + head.encode("ascii") + data
+
+
+def _array(data: bytes) -> tuple[str, bytes]:
+    if data[: len(_MAGIC)] != _MAGIC:
+        raise ValueError("an array is not in .npy format 1.0")
+    (size,) = struct.unpack_from("<H", data, len(_MAGIC))
+    start = len(_MAGIC) + 2 + size
+    head = ast.literal_eval(data[len(_MAGIC) + 2 : start].decode("ascii"))
+    kind = head["descr"][1:]
+    if head["fortran_order"] or head["shape"] != ((len(data) - start) // int(kind[1:]),):
+        raise ValueError("an array is not whole")
+    return kind, data[start:]

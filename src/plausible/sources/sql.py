@@ -1,0 +1,173 @@
+"""Parquet files, SQL texts, and conditions on the rows of any table, through an embedded DuckDB."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from plausible.errors import CallError, DataError, PlausibleError, unknown
+from plausible.sources.streams import Input
+from plausible.sources.table import (
+    CHUNK_CHARACTERS,
+    CHUNK_ROWS,
+    Options,
+    Source,
+    Table,
+    as_numbers,
+    make_table,
+    numbered,
+)
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_NUMERIC = re.compile(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM|VARINT")
+_NOT_FOUND = re.compile(r'column "([^"\n]+)" not found')
+_QUERY = re.compile(r"\s*(?:select|with|from)\s", re.I)
+_FIRST_ROWS = 64
+
+
+def looks_like_parquet(head: bytes, suffix: str) -> bool:
+    return head.startswith(b"PAR1")
+
+
+def looks_like_sql(text: str) -> bool:
+    """Whether a text reads as a query rather than as the name of a file."""
+    return _QUERY.match(text) is not None
+
+
+def open_parquet(given: Input, options: Options) -> Source:
+    """A table from a Parquet file."""
+    if given.path is None or given.packed:
+        raise DataError(f"{given.name} is Parquet, which needs a file that isn't packed; save it as one")
+    path = re.sub(r"([*?[])", r"[\1]", given.path).replace("'", "''")
+    source = _open_query(f"from read_parquet('{path}')", given.name, DataError, options)
+    return replace(source, size=given.size)
+
+
+def open_sql(query: str, options: Options) -> Source:
+    """A table from an SQL text, which may name files: select text, topic from 'x.parquet' limit 10."""
+    return _open_query(query.strip().rstrip(";"), "the SQL text", CallError, options)
+
+
+def _open_query(query: str, name: str, blame: type[PlausibleError], options: Options) -> Source:
+    import duckdb
+
+    where = options.where
+    try:
+        with duckdb.connect() as connection:
+            described = connection.execute(f"describe from (\n{query}\n)").fetchall()
+            columns = tuple(row[0] for row in described)
+            if where is not None:
+                query = f"from (\n{query}\n) where (\n{where}\n)"
+                _check(connection, query, where, name, columns)
+    except duckdb.Error as error:
+        raise blame(f"{name}: {_gist(error)}") from None
+
+    def read(source: Source, wanted: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
+        chosen = ", ".join('"' + column.replace('"', '""') + '"' for column in wanted) or "null"
+        first = 1
+        with duckdb.connect() as connection:
+            total = _rows(connection, query, name) if source.size else 0
+            for cells in _fetched(connection, f"select {chosen} from (\n{query}\n)", name):
+                rows = len(cells[0])
+                yield make_table(
+                    dict(zip(wanted, cells, strict=False)),
+                    numbers,
+                    numbered(name, "row" if where is None else f"where {where}, row", range(first, first + rows)),
+                    rows,
+                )
+                first += rows
+                source.position = (source.size or 0) * (first - 1) // (total or 1)
+
+    numeric = frozenset(row[0] for row in described if _NUMERIC.fullmatch(row[1]))
+    return Source(name, columns, read, numeric=numeric, where=where, strict=options.strict)
+
+
+def _rows(connection: DuckDBPyConnection, query: str, name: str) -> int:
+    """How many rows a query has, which Parquet tells without being read."""
+    return int(next(_fetched(connection, f"select count(*) from (\n{query}\n)", name))[0][0])
+
+
+def _fetched(connection: DuckDBPyConnection, query: str, name: str) -> Iterator[list[list[Any]]]:
+    """The columns of a query's result, chunk after chunk, the rows of a chunk fewer where they are long."""
+    import duckdb
+
+    count = _FIRST_ROWS
+    try:
+        result = connection.execute(query)
+        while rows := result.fetchmany(count):
+            cells = [list(column) for column in zip(*rows, strict=True)]
+            yield cells
+            characters = sum(len(cell) for column in cells for cell in column if type(cell) is str)
+            count = max(1, min(2 * count, CHUNK_ROWS, CHUNK_CHARACTERS * len(rows) // (characters + 1)))
+    except duckdb.Error as error:
+        raise DataError(f"{name}: {_gist(error)}") from None
+
+
+def filtered(source: Source, where: str) -> Source:
+    """The rows of a table for which an SQL condition holds, in which numbers compare as numbers."""
+    import duckdb
+    import numpy as np
+
+    unquoted = where.replace('""', '"').casefold()
+    mentioned = tuple(name for name in source.columns if name.casefold() in unquoted)
+    casts = ", ".join(
+        f'c{i}::{"double" if name in source.numeric else "varchar"} as "{name.replace(chr(34), chr(34) * 2)}"'
+        for i, name in enumerate(mentioned)
+    )
+    query = f'from (select {casts or "null"}, place as "the row" from cells) where (\n{where}\n)'
+
+    def register(connection: DuckDBPyConnection, table: Table | None) -> None:
+        cells: dict[str, Any] = {"place": np.arange(len(table) if table else 0)}
+        for i, name in enumerate(mentioned):
+            if name in source.numeric:
+                cells[f"c{i}"] = as_numbers(table.columns[name], name, table.place) if table else np.empty(0)
+            else:
+                cells[f"c{i}"] = np.array(table.columns[name] if table else [], dtype=object)
+        connection.register("cells", cells)
+
+    with duckdb.connect() as connection:
+        register(connection, None)
+        _check(connection, query, where, source.name, source.columns)
+
+    def read(of: Source, wanted: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
+        with duckdb.connect() as connection:
+            for table in source.tables(dict.fromkeys((*wanted, *mentioned)), numbers):  # type: ignore[arg-type]
+                of.position, of.notes = source.position, source.notes
+                register(connection, table)
+                try:
+                    kept = connection.execute(f'select "the row" {query} order by 1').fetchall()
+                except duckdb.Error as error:
+                    raise DataError(f"{source.name}, --where {where!r}: {_gist(error)}") from None
+                rows = [i for (i,) in kept]
+                if rows:
+                    yield Table(
+                        {name: _taken(table.columns[name], rows) for name in wanted},
+                        lambda i, table=table, rows=rows: table.place(rows[i]),  # type: ignore[misc]
+                        len(rows),
+                    )
+
+    return replace(source, read=read, where=where)
+
+
+def _taken(column: Any, rows: list[int]) -> Any:
+    return [column[i] for i in rows] if isinstance(column, list) else column[rows]
+
+
+def _check(connection: DuckDBPyConnection, query: str, where: str, name: str, columns: tuple[str, ...]) -> None:
+    import duckdb
+
+    try:
+        connection.execute(f"describe {query}")
+    except duckdb.Error as error:
+        missing = _NOT_FOUND.search(str(error))
+        reason = unknown(f"column of {name}", missing[1], columns) if missing else _gist(error)
+        raise CallError(f"--where {where!r}: {reason}") from None
+
+
+def _gist(error: Exception) -> str:
+    """The first paragraph of DuckDB's message, in one line."""
+    return " ".join(str(error).split("\n\n")[0].split())

@@ -1,0 +1,251 @@
+"""What every reader yields: tables of bounded size, and the source they come from.
+
+One convention for cells, whatever the kind of file:
+
+- a column is a list of `str | None`, unless the caller asks for it among `numbers`;
+- a column asked for as numbers is a float64 array, NaN where the cell is missing;
+- missing is None: an empty CSV cell, a JSON null, an SQL NULL, a NaN or NaT of a data frame;
+- a value that isn't text becomes text by `cell_text`, so a class has one name in every format.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from plausible.errors import CallError, DataError, unknown
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Column: TypeAlias = "list[str | None] | NDArray[np.float64]"
+
+_TEXT = frozenset({str, type(None)})
+
+CHUNK_ROWS = 1024
+CHUNK_CHARACTERS = 1 << 22
+LIMIT = 1 << 28
+"""The most bytes that one document, line or row may have: 256 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user says of how to read.
+
+    Parameters
+    ----------
+    encoding : str, optional
+        Of the bytes; recognised when not given.
+    headers : str, optional
+        Which headers of mail become text: all, none or NAME,NAME. By default the subject; in a table, where
+        nothing is said, cells stay as they are.
+    where : str, optional
+        An SQL condition on the rows of a table.
+    strict : bool
+        Whether what would be noted is a DataError.
+    """
+
+    encoding: str | None = None
+    headers: str | None = None
+    where: str | None = None
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A chunk of rows, column by column; `place(i)` says where row i came from."""
+
+    columns: dict[str, Column]
+    place: Callable[[int], str]
+    rows: int
+
+    def __len__(self) -> int:
+        return self.rows
+
+
+Reader: TypeAlias = "Callable[[Source, tuple[str, ...], frozenset[str]], Iterator[Table]]"
+
+
+@dataclass
+class Source:
+    """Something that can be read from start to end, as often as one likes.
+
+    Attributes
+    ----------
+    name : str
+        As the user gave it.
+    columns : tuple of str
+        Documents have "text", "class" and "name"; tables have their own.
+    documents : bool
+        Whether the rows are documents: from folders, text files or mail.
+    size : int or None
+        In bytes, where it is known.
+    numeric : frozenset of str
+        The columns that hold numbers, by their declared type or by a look at the first rows.
+    where : str or None
+        The SQL condition that the reader itself applies, if it can.
+    position : int
+        How many of the `size` bytes the pass under way has read.
+    notes : Counter of str
+        What the last pass met that the user should know of, and how often; a DataError when `strict`.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    read: Reader = field(repr=False)
+    documents: bool = False
+    size: int | None = None
+    numeric: frozenset[str] = frozenset()
+    where: str | None = None
+    strict: bool = False
+    position: int = field(default=0, init=False)
+    notes: Counter[str] = field(default_factory=Counter, init=False)
+
+    def tables(self, columns: Sequence[str] | None = None, numbers: Iterable[str] = ()) -> Iterator[Table]:
+        """A fresh pass over `columns` (all of them by default), those in `numbers` as float64 arrays."""
+        wanted = self.columns if columns is None else tuple(dict.fromkeys(columns))
+        numbers = frozenset(numbers)
+        for name in (*wanted, *numbers):
+            if name not in self.columns:
+                raise CallError(unknown(f"column of {self.name}", name, self.columns))
+        self.position = 0
+        self.notes.clear()
+        return self.read(self, wanted, numbers)
+
+    def note(self, what: str, place: str) -> None:
+        if self.strict:
+            raise DataError(f"{place}: {what}")
+        self.notes[what] += 1
+
+
+class Document(NamedTuple):
+    """One text with its class, if its folder gives one."""
+
+    text: str
+    label: str | None
+    name: str
+
+
+DOCUMENT_COLUMNS = ("text", "class", "name")
+
+
+def document_tables(
+    documents: Iterable[Document], columns: tuple[str, ...], numbers: frozenset[str]
+) -> Iterator[Table]:
+    """Documents gathered into tables."""
+
+    def table(chunk: list[Document]) -> Table:
+        cells = dict(zip(DOCUMENT_COLUMNS, map(list, zip(*chunk, strict=True)), strict=True))
+        return make_table({name: cells[name] for name in columns}, numbers, lambda i: chunk[i].name, len(chunk))
+
+    chunk: list[Document] = []
+    characters = 0
+    for document in documents:
+        chunk.append(document)
+        characters += len(document.text)
+        if len(chunk) == CHUNK_ROWS or characters >= CHUNK_CHARACTERS:
+            yield table(chunk)
+            chunk, characters = [], 0
+    if chunk:
+        yield table(chunk)
+
+
+def make_table(cells: dict[str, list[Any]], numbers: frozenset[str], place: Callable[[int], str], rows: int) -> Table:
+    """A table in which cells of any type are text, or numbers where asked for."""
+    return Table(
+        {
+            name: as_numbers(values, name, place) if name in numbers else as_text(values)
+            for name, values in cells.items()
+        },
+        place,
+        rows,
+    )
+
+
+def numbered(name: str, unit: str, numbers: Sequence[int]) -> Callable[[int], str]:
+    """Places such as "tickets.csv, line 17"."""
+    return lambda i: f"{name}, {unit} {numbers[i]}"
+
+
+def numeric_keys(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> frozenset[str]:
+    """The keys under which `rows` hold nothing but numbers and gaps."""
+    return frozenset(
+        name
+        for name in names
+        if all(type(value) in (int, float) for row in rows if (value := row.get(name)) is not None)
+    )
+
+
+def as_text(values: list[Any]) -> list[str | None]:
+    if _TEXT.issuperset(map(type, values)):
+        return values
+    return [value if type(value) is str else cell_text(value) for value in values]
+
+
+def as_numbers(
+    values: Sequence[Any] | NDArray[np.float64], column: str, place: Callable[[int], str]
+) -> NDArray[np.float64]:
+    """Cells as floats, NaN where they are missing; DataError for the first that is no number."""
+    import numpy as np
+
+    try:
+        return np.fromiter(map(float, values), np.float64, len(values))
+    except (TypeError, ValueError, OverflowError):
+        return np.array([_number(value, column, i, place) for i, value in enumerate(values)], dtype=np.float64)
+
+
+def _number(value: Any, column: str, i: int, place: Callable[[int], str]) -> float:
+    text = cell_text(value)
+    if not text:
+        return float("nan")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(
+            f"{place(i)}: {text[:80]!r} in column {column!r} is no number; mend it, or read it as text"
+        ) from None
+
+
+def cell_text(value: Any) -> str | None:
+    """The text of a cell, the same for a value from CSV, JSON, Parquet, SQL or a data frame.
+
+    >>> [cell_text(value) for value in (3, 3.0, 0.5, True, None, float("nan"))]
+    ['3', '3', '0.5', 'true', None, None]
+    >>> import datetime
+    >>> cell_text(datetime.date(1997, 3, 1)), cell_text({"a": [1, "é"]}), cell_text(b"abc")
+    ('1997-03-01', '{"a": [1, "é"]}', 'abc')
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return _integer_text(value)
+    if isinstance(value, float):
+        if value != value:
+            return None
+        return _integer_text(int(value)) if value.is_integer() else repr(float(value))
+    if isinstance(value, bytes | bytearray | memoryview):
+        from plausible.sources.encoding import decode
+
+        return decode(bytes(value), "a cell of bytes")[0]
+    if isinstance(value, dict | list | tuple):
+        import json
+
+        return json.dumps(value, ensure_ascii=False, default=cell_text)
+    if hasattr(value, "tolist"):
+        return cell_text(value.tolist())
+    text = str(value)
+    if text in ("NaT", "<NA>", "NaN"):
+        return None
+    return text.rstrip("0").rstrip(".") if type(value).__name__ == "Decimal" and "." in text else text
+
+
+def _integer_text(value: int) -> str:
+    try:
+        return str(value)
+    except ValueError:
+        return hex(value)
