@@ -25,6 +25,7 @@ from plausible.counting import (
 )
 from plausible.errors import CallError, unknown
 from plausible.graph import Graph
+from plausible.learn.structure.pattern import members
 
 Scores = npt.NDArray[np.float64]
 Score = Callable[[Tables], Scores]
@@ -95,7 +96,7 @@ class Scorer:
         self._most = int(self.states.max(initial=1))
         self._counter = counter
         self._score = named_score(score)
-        self._known: dict[tuple[int, ...], float] = {}
+        self._known: dict[tuple[int, int], float] = {}
 
     def batch(self, families: Families) -> Scores:
         """The score of each family: a row is the positions of the parents, then of the child."""
@@ -108,25 +109,25 @@ class Scorer:
         cut = np.split(families, pieces)
         return np.concatenate([self._score(count_families(self._counter, piece)) for piece in cut])
 
-    def of(self, child: int, parents: Iterable[int]) -> float:
-        """The score of one family."""
-        family = (*sorted(parents), child)
-        if family not in self._known:
-            self.learn([family])
-        return self._known[family]
+    def of(self, child: int, parents: int) -> float:
+        """The score of one family, whose parents are the bits of a whole number."""
+        if (child, parents) not in self._known:
+            self.learn([(child, parents)])
+        return self._known[child, parents]
 
-    def learn(self, families: Iterable[tuple[int, ...]]) -> None:
-        """Score these families, each sorted parents then the child, so that `of` knows them."""
-        by_width: dict[int, list[tuple[int, ...]]] = {}
+    def learn(self, families: Iterable[tuple[int, int]]) -> None:
+        """Score these families at once, so that `of` knows them."""
+        by_width: dict[int, list[tuple[int, int]]] = {}
         for family in dict.fromkeys(families):
             if family not in self._known:
-                by_width.setdefault(len(family), []).append(family)
+                by_width.setdefault(family[1].bit_count(), []).append(family)
         for group in by_width.values():
-            self._known.update(zip(group, self.batch(np.array(group, dtype=np.int32)).tolist(), strict=True))
+            rows = np.array([(*members(parents), child) for child, parents in group], dtype=np.int32)
+            self._known.update(zip(group, self.batch(rows).tolist(), strict=True))
 
-    def total(self, parents: Sequence[Iterable[int]]) -> float:
+    def total(self, parents: Sequence[Sequence[int]]) -> float:
         """The score of a whole structure: the parents of each variable, by position."""
-        families = [(*sorted(above), child) for child, above in enumerate(parents)]
+        families = [(child, sum(1 << x for x in above)) for child, above in enumerate(parents)]
         self.learn(families)
         return sum(self._known[family] for family in families)
 
@@ -134,9 +135,8 @@ class Scorer:
 def score_graph(graph: Graph, counter: Counter, score: str | Score = "bdeu") -> float:
     """How well a graph fits the data."""
     scorer = Scorer(counter, score)
-    families = [
-        (*positions(counter.variables, graph.parents[child]), *positions(counter.variables, [child]))
-        for child in graph.nodes
-    ]
+    positions(counter.variables, graph.nodes)
+    place = {variable.name: i for i, variable in enumerate(counter.variables)}
+    families = [(place[y], sum(1 << place[x] for x in above)) for y, above in graph.parents.items()]
     scorer.learn(families)
-    return sum(scorer.of(family[-1], family[:-1]) for family in families)
+    return sum(scorer.of(*family) for family in families)
