@@ -58,8 +58,8 @@ class Tables:
         Where each table starts in `cells`, and where the last one ends.
     states : array of int64, shape (families,)
         How many states each child has.
-    rows : int
-        How many rows were counted.
+    rows, variables : int
+        How many the counter has.
     """
 
     families: Families
@@ -67,6 +67,7 @@ class Tables:
     starts: Counts
     states: Counts
     rows: int
+    variables: int
 
     @property
     def sizes(self) -> Counts:
@@ -143,7 +144,7 @@ class Cases:
 
     def tables(self, families: Families) -> Tables:
         cells, starts = self._core.tables(families, self.threads)
-        return Tables(families, cells, starts, self._states[families[:, -1]], self.rows)
+        return Tables(families, cells, starts, self._states[families[:, -1]], self.rows, len(self.codes))
 
     def select(self, keep: npt.ArrayLike) -> Cases:
         """The cases of these rows: positions, or one truth value a row."""
@@ -267,7 +268,7 @@ def count_families(counter: Counter, families: Families) -> Tables:
     starts = np.cumsum([0, *(table.size for table in tables)], dtype=np.int64)
     cells = np.concatenate(tables) if tables else np.zeros(0, dtype=np.int64)
     states = state_numbers(counter.variables)[families[:, -1]]
-    return Tables(families, cells, starts, states, counter.rows)
+    return Tables(families, cells, starts, states, counter.rows, len(names))
 
 
 def state_numbers(variables: Sequence[Variable]) -> Counts:

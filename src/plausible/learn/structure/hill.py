@@ -28,7 +28,7 @@ GAIN = 1e-9
 def hill_climb(
     counter: Counter,
     *,
-    score: str | Score = "bdeu",
+    score: str | Score = "bdeu-sparse",
     start: Graph | None = None,
     restarts: int = 0,
     shake: int = 10,
@@ -59,7 +59,7 @@ def hill_climb(
 def tabu(
     counter: Counter,
     *,
-    score: str | Score = "bdeu",
+    score: str | Score = "bdeu-sparse",
     start: Graph | None = None,
     patience: int = 10,
     restarts: int = 0,
