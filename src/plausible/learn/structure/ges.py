@@ -68,6 +68,7 @@ class _Search:
         self.most = most
         self.watch = watch
         self.last = Pattern(n)
+        self.ends: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
         self.around: list[list[tuple[int, ...]]] = [[()] * n for _ in range(n)]
         self.operators: list[list[list[Operator]]] = [[[] for _ in range(n)] for _ in range(n)]
         self.inserts = np.full((n, n), -np.inf)
@@ -79,14 +80,15 @@ class _Search:
         best, total = parents, -np.inf
         for best, total in self.climb(parents):
             yield best, total
-        before = -np.inf
-        while total > before:
-            before = total
-            for cut, barred in _cuts(best):
+        quiet = 0
+        while quiet < 2:
+            for cut, barred in _without_a_variable(best) if quiet == 0 else _without_an_arc(best):
                 *_, (other, reached) = self.climb(cut, barred)
                 if reached > total + GAIN:
                     best, total = other, reached
                     yield best, total
+                    quiet = -1
+            quiet += 1
 
     def climb(self, parents: Parents, barred: tuple[int, int] | None = None) -> Iterator[tuple[Parents, float]]:
         """Delete while that helps, else insert, but not the edge `barred`; gives each graph on the way."""
@@ -96,9 +98,14 @@ class _Search:
             yield extended, total
             self.watch.step(total)
             pattern = pattern_of(self.scorer.variables, extended)
+            key = tuple(pattern.parents), tuple(pattern.near)
+            if key in self.ends:
+                return
             self.look(pattern)
             after = self.best(pattern, self.deletes) or self.best(pattern, self.inserts, barred)
             extended = None if after is None else after.extension()
+            if extended is None and barred is None:
+                self.ends.add(key)
 
     def best(self, pattern: Pattern, gains: Gains, barred: tuple[int, int] | None = None) -> Pattern | None:
         """The pattern after the valid operator that gains most; not yet an equivalence class."""
@@ -188,10 +195,16 @@ class _Search:
         return after
 
 
-def _cuts(parents: Parents) -> Iterator[tuple[Parents, tuple[int, int] | None]]:
-    """Ways out of a local best: the graph without all arcs of one variable, then without one arc for good."""
+Cut = tuple[Parents, tuple[int, int] | None]
+"""A graph to start again from, and an edge that may not come back."""
+
+
+def _without_a_variable(parents: Parents) -> Iterator[Cut]:
     for v in range(len(parents)):
         yield [[] if y == v else [x for x in above if x != v] for y, above in enumerate(parents)], None
+
+
+def _without_an_arc(parents: Parents) -> Iterator[Cut]:
     for child, above in enumerate(parents):
         for parent in above:
             cut = [[x for x in own if (x, y) != (parent, child)] for y, own in enumerate(parents)]
