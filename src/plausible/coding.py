@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,8 @@ class _Column:
 
     def _recode(self, codes: npt.NDArray[Any], to: list[int], states: int) -> npt.NDArray[Any]:
         to = [-1 if value in self.gaps else code for value, code in zip(self.places, to, strict=True)]
-        return np.array(to, dtype=code_type(states))[codes]
+        recoded: npt.NDArray[Any] = np.array(to, dtype=code_type(states))[codes]
+        return recoded
 
     def _cut(
         self, name: str, values: list[Any], codes: npt.NDArray[Any], parts: int
@@ -137,7 +139,7 @@ class _Column:
         if len(set(bounds)) < len(bounds):
             bounds = [repr(float(edge)) for edge in edges]
         states = [f"to {bounds[0]}"]
-        states += [f"{low} to {high}" for low, high in zip(bounds, bounds[1:], strict=False)]
+        states += [f"{low} to {high}" for low, high in pairwise(bounds)]
         states.append(f"above {bounds[-1]}")
         variable = Variable(name, states=tuple(states), ordered=True)
         at = np.searchsorted(edges, np.nan_to_num(numbers), side="left").tolist()

@@ -140,7 +140,9 @@ class Cases:
         shape = table_shape(self.variables, at)
         if not at:
             return np.array(self.rows)
-        return self._core.tables(np.array([at], dtype=np.int32), self.threads)[0].reshape(shape)
+        cells, _ = self._core.tables(np.array([at], dtype=np.int32), self.threads)
+        table: Counts = cells.reshape(shape)
+        return table
 
     def tables(self, families: Families) -> Tables:
         cells, starts = self._core.tables(families, self.threads)

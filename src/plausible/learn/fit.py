@@ -122,11 +122,9 @@ def fit(
     for child in graph.nodes:
         family = (*graph.parents[child], child)
         counts = _arranged(counter.counts(family), [order[name] for name in family], [states[n] for n in family])
-        if prior is None:
-            added = add(counts)
-        else:
-            added = weight * _prior_table(prior, [states[name] for name in family])
-        cpds.append(_table([states[name] for name in family], counts, added))
+        variables = [states[name] for name in family]
+        added = add(counts) if prior is None else weight * _prior_table(prior, variables)
+        cpds.append(_table(variables, counts, added))
     name = model.name if isinstance(model, Network) else ""
     properties = model.properties if isinstance(model, Network) else None
     return Network(None, {cpd.child.name: cpd for cpd in cpds}, name=name, properties=properties)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.counting import Counter
-from plausible.learn.structure.knowledge import Knowledge
+from plausible.learn.structure.knowledge import FREE, Knowledge
 from plausible.learn.structure.pattern import Pattern, members, pattern_of, subsets
 from plausible.learn.structure.scores import Score, Scorer
 from plausible.learn.structure.search import Progress, Structure, Watch, structure
@@ -30,7 +30,7 @@ def ges(
     counter: Counter,
     *,
     score: str | Score = "bdeu-sparse",
-    knowledge: Knowledge = Knowledge(),
+    knowledge: Knowledge = FREE,
     seconds: float | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Structure:
@@ -152,8 +152,7 @@ class _Search:
             joined = self.around[x][y][3]
             sign = -1 if joined else 1
             gains = [
-                (sign * (self.scorer.of(y, base | 1 << x) - self.scorer.of(y, base)), chosen)
-                for chosen, base in found
+                (sign * (self.scorer.of(y, base | 1 << x) - self.scorer.of(y, base)), chosen) for chosen, base in found
             ]
             gains.sort(reverse=True)
             self.operators[x][y] = gains

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from plausible.counting import Counter, Families, positions
 from plausible.errors import CallError
 from plausible.graph import Graph
-from plausible.learn.structure.knowledge import Knowledge, Limits
+from plausible.learn.structure.knowledge import FREE, Knowledge, Limits
 from plausible.learn.structure.scores import Score, Scorer
 from plausible.learn.structure.search import Progress, Structure, Watch, structure
 
@@ -32,7 +32,7 @@ def hill_climb(
     start: Graph | None = None,
     restarts: int = 0,
     shake: int = 10,
-    knowledge: Knowledge = Knowledge(),
+    knowledge: Knowledge = FREE,
     seed: int = 0,
     seconds: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -64,7 +64,7 @@ def tabu(
     patience: int = 10,
     restarts: int = 0,
     shake: int = 10,
-    knowledge: Knowledge = Knowledge(),
+    knowledge: Knowledge = FREE,
     seed: int = 0,
     seconds: float | None = None,
     progress: Callable[[Progress], None] | None = None,

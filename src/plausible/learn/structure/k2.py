@@ -9,7 +9,7 @@ import numpy as np
 from plausible.counting import Counter, positions
 from plausible.errors import CallError
 from plausible.graph import Graph
-from plausible.learn.structure.knowledge import Knowledge, Limits
+from plausible.learn.structure.knowledge import FREE, Knowledge, Limits
 from plausible.learn.structure.scores import Score, Scorer
 from plausible.learn.structure.search import Progress, Structure, Watch, structure
 from plausible.network import Network
@@ -22,7 +22,7 @@ def k2(
     score: str | Score = "k2",
     prune: bool = False,
     orders: int = 20,
-    knowledge: Knowledge = Knowledge(),
+    knowledge: Knowledge = FREE,
     seed: int = 0,
     seconds: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -57,9 +57,7 @@ def k2(
     return structure(counter.variables, best, total, watch)
 
 
-def _orders(
-    counter: Counter, order: Sequence[str] | Graph | Network | None, orders: int, seed: int
-) -> list[list[int]]:
+def _orders(counter: Counter, order: Sequence[str] | Graph | Network | None, orders: int, seed: int) -> list[list[int]]:
     names = [variable.name for variable in counter.variables]
     if order is None:
         if orders < 1:
@@ -112,9 +110,7 @@ def _grow(
     return own, best
 
 
-def _shrink(
-    scorer: Scorer, y: int, own: list[int], best: float, limits: Limits
-) -> tuple[list[int], float]:
+def _shrink(scorer: Scorer, y: int, own: list[int], best: float, limits: Limits) -> tuple[list[int], float]:
     while free := [x for x in own if not limits.required[x, y]]:
         smaller = [[p for p in own if p != x] for x in free]
         scores = scorer.batch(np.array([[*rest, y] for rest in smaller], dtype=np.int32))

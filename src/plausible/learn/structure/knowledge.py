@@ -107,6 +107,10 @@ class Knowledge:
                 raise CallError(f"{method} can't heed {kind}; leave it out, or use hill_climb, k2, pc or exact")
 
 
+FREE = Knowledge()
+"""Nothing is known."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Limits:
     """Knowledge by position: `allowed[x, y]` and `required[x, y]` speak of the arc from x to y."""

@@ -6,6 +6,7 @@ Sets of variables are the bits of whole numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal, overload
 
 from plausible.graph import EquivalenceClass, Graph
 from plausible.schema import Variable
@@ -93,20 +94,27 @@ class Pattern:
             seen |= front
         return False
 
-    def extension(self) -> list[list[int]] | None:
+    @overload
+    def extension(self, force: Literal[True]) -> list[list[int]]: ...
+    @overload
+    def extension(self) -> list[list[int]] | None: ...
+    def extension(self, force: bool = False) -> list[list[int]] | None:
         """Parents in a directed graph with these arrows and no new collider; None where there is none.
 
-        Dor and Tarsi 1992.
+        Dor and Tarsi 1992. With `force` there always is one: with few new colliders and turned arrows.
         """
         left = self.copy()
-        remaining = set(range(len(self.parents)))
+        remaining = list(range(len(self.parents)))
         parents: list[list[int]] = [[] for _ in self.parents]
         while remaining:
-            sink = next((x for x in sorted(remaining) if left._can_be_last(x)), None)
+            sink = next((x for x in remaining if left._can_be_last(x)), None)
+            if sink is None and force:
+                sink = min(remaining, key=lambda x: (left.children[x].bit_count(), left.near[x].bit_count()))
             if sink is None:
                 return None
-            parents[sink] = list(members(left.parents[sink] | left.near[sink]))
-            for y in members(left.adjacent(sink)):
+            around = left.adjacent(sink)
+            parents[sink] = list(members(around))
+            for y in members(around):
                 left.part(sink, y)
             remaining.remove(sink)
         return parents

@@ -41,13 +41,15 @@ def k2(tables: Tables) -> Scores:
 
 def bdeu(tables: Tables, sample_size: float = 1.0) -> Scores:
     """Imaginary cases spread evenly over each table: Heckerman, Geiger and Chickering 1995, eq. 28, 42."""
-    return _native.dirichlets(tables.cells, tables.starts, tables.states, sample_size / tables.sizes)
+    priors = np.divide(sample_size, tables.sizes)
+    return _native.dirichlets(tables.cells, tables.starts, tables.states, priors)
 
 
 def bdeu_sparse(tables: Tables, sample_size: float = 1.0) -> Scores:
     """BDeu, and each arc is there with odds of 1 to the number of other variables (Buntine 1991, section 3.2)."""
-    parents = tables.families.shape[1] - 1
-    return bdeu(tables, sample_size) - parents * log(max(tables.variables - 1, 1))
+    price = (tables.families.shape[1] - 1) * log(max(tables.variables - 1, 1))
+    scores: Scores = bdeu(tables, sample_size) - price
+    return scores
 
 
 def bic(tables: Tables) -> Scores:
@@ -70,9 +72,9 @@ SCORES: Mapping[str, Score] = {"k2": k2, "bdeu": bdeu, "bdeu-sparse": bdeu_spars
 def named_score(name: str | Score) -> Score:
     """The score of that name; "bdeu:10" is BDeu with 10 imaginary cases.
 
-    >>> named_score("bdue")
+    >>> named_score("bic:3")
     Traceback (most recent call last):
-    plausible.errors.CallError: unknown score 'bdue' (known: 'k2', 'bdeu', 'bdeu-sparse', 'bic', 'aic'); did you mean 'bdeu'?
+    plausible.errors.CallError: the score 'bic' takes no number; write 'bic'
     """
     if callable(name):
         return name
@@ -89,7 +91,7 @@ def named_score(name: str | Score) -> Score:
         sample_size = -1.0
     if not 0 < sample_size < float("inf"):
         raise CallError(f"the equivalent sample size of BDeu is {given!r}; it is a number above 0, as in bdeu:10")
-    return partial(SCORES[stem], sample_size=sample_size)
+    return partial(bdeu if stem == "bdeu" else bdeu_sparse, sample_size=sample_size)
 
 
 class Scorer:
@@ -106,7 +108,7 @@ class Scorer:
 
     def batch(self, families: Families) -> Scores:
         """The score of each family: a row is the positions of the parents, then of the child."""
-        if len(families) * self._most**families.shape[1] <= MOST_CELLS:
+        if len(families) * self._most ** families.shape[1] <= MOST_CELLS:
             return self._score(count_families(self._counter, families))
         sizes = np.prod(self.states.astype(float)[families], axis=1)
         for family in families[sizes > MOST_CELLS]:

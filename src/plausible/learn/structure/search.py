@@ -61,9 +61,7 @@ class Watch:
     'time'
     """
 
-    def __init__(
-        self, seconds: float | None = None, progress: Callable[[Progress], None] | None = None
-    ) -> None:
+    def __init__(self, seconds: float | None = None, progress: Callable[[Progress], None] | None = None) -> None:
         if seconds is not None and not seconds >= 0:
             raise CallError(f"the time limit is {seconds} seconds; it is 0 or more")
         self.stopped: Stopped = "done"
@@ -101,10 +99,7 @@ class Watch:
 def to_graph(variables: Sequence[Variable], parents: Sequence[Sequence[int]]) -> Graph:
     """The graph of parents given by position."""
     return Graph(
-        {
-            variable.name: [variables[x].name for x in above]
-            for variable, above in zip(variables, parents, strict=True)
-        }
+        {variable.name: [variables[x].name for x in above] for variable, above in zip(variables, parents, strict=True)}
     )
 
 
