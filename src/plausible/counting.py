@@ -18,6 +18,7 @@ from plausible import _native
 from plausible.cpds import LARGEST_TABLE
 from plausible.errors import CallError, DataError, unknown
 from plausible.schema import Schema, Variable
+from plausible.sources import cell_text
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
@@ -164,7 +165,7 @@ class FrameCounter:
     ----------
     frame : pandas, polars, Arrow, DuckDB, Spark or Dask frame
     variables : sequence of Variable
-        States are compared with the cells as text.
+        States are compared with the cells as text, as `cell_text` gives it.
 
     Examples
     --------
@@ -184,8 +185,6 @@ class FrameCounter:
         for variable in self.variables:
             if variable.name not in columns:
                 raise DataError(unknown("column", variable.name, columns))
-        text = [nw.col(variable.name).cast(nw.String) for variable in self.variables]
-        self._frame = self._frame.select(*text)
         empty = [nw.col(v.name).is_null().sum().alias(v.name) for v in self.variables]
         row = self._frame.select(nw.len().alias("rows of the table"), *empty).collect()
         numbers = {name: int(row[name][0] or 0) for name in row.columns}
@@ -200,18 +199,15 @@ class FrameCounter:
         if not at:
             table[()] = self.rows
             return table
-        groups = self._frame.group_by(*variables).agg(nw.len().alias("rows of the group")).collect()
+        frame = self._frame.drop_nulls(list(variables))
+        groups = frame.group_by(*variables).agg(nw.len().alias("rows of the group")).collect()
         places = [{state: i for i, state in enumerate(self.variables[v].states)} for v in at]
-        cells = zip(*(groups[name].to_list() for name in variables), strict=True)
+        cells = zip(*(map(cell_text, groups[name].to_list()) for name in variables), strict=True)
         for states, count in zip(cells, groups["rows of the group"].to_list(), strict=True):
-            if any(state is None for state in states):
-                continue
-            try:
-                table[tuple(place[state] for place, state in zip(places, states, strict=True))] += count
-            except KeyError as missing:
-                name = next(n for n, p, s in zip(variables, places, states, strict=True) if s not in p)
-                known = self.variables[positions(self.variables, [name])[0]].states
-                raise DataError(unknown(f"state in column {name!r}", str(missing.args[0]), known)) from None
+            for name, state, place in zip(variables, states, places, strict=True):
+                if state not in place:
+                    raise DataError(unknown(f"state in column {name!r}", str(state), place))
+            table[tuple(place[str(state)] for state, place in zip(states, places, strict=True))] += count
         return table
 
 
