@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import combinations, product
 from math import lgamma, log
 
 import numpy as np
 
 from plausible.counting import Cases
 from plausible.cpds import as_table
-from plausible.errors import ModelError
 from plausible.graph import Graph
 from plausible.network import Network
 from plausible.schema import Variable
@@ -35,7 +35,9 @@ def sample(network: Network, rows: int, seed: int) -> Cases:
     columns: dict[str, np.ndarray] = {}
     for name in network.graph.order:
         table = as_table(network[name])
-        chances = np.broadcast_to(table.values[tuple(columns[p.name] for p in table.parents)], (rows, *table.values.shape[-1:]))
+        chances = np.broadcast_to(
+            table.values[tuple(columns[p.name] for p in table.parents)], (rows, *table.values.shape[-1:])
+        )
         columns[name] = (rng.random(rows)[:, None] > chances.cumsum(axis=1)[:, :-1]).sum(axis=1)
     return Cases(network.variables, tuple(columns[v.name] for v in network.variables))
 
@@ -69,20 +71,33 @@ def graph_score(cases: Cases, graph: Graph, score: str) -> float:
     return sum(family_score(counts(cases, f), score, cases.rows, len(cases.variables)) for f in families)
 
 
-def all_graphs(names: Sequence[str]) -> Iterator[Graph]:
-    """Every directed acyclic graph: 29,281 of 5 nodes."""
-    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+Parents = dict[str, tuple[str, ...]]
+
+
+@cache
+def all_graphs(names: tuple[str, ...]) -> list[Parents]:
+    """The parents in every directed acyclic graph: 29,281 of 5 nodes."""
+    pairs = list(combinations(names, 2))
+    graphs = []
     for choice in product((0, 1, 2), repeat=len(pairs)):
-        above: dict[str, list[str]] = {name: [] for name in names}
-        for (a, b), way in zip(pairs, choice, strict=True):
-            if way == 1:
-                above[b].append(a)
-            if way == 2:
-                above[a].append(b)
-        try:
-            yield Graph(above)
-        except ModelError:
-            continue
+        arcs = [(a, b) if way == 1 else (b, a) for (a, b), way in zip(pairs, choice, strict=True) if way]
+        left = set(names)
+        while free := {v for v in left if not any(b == v and a in left for a, b in arcs)}:
+            left -= free
+        if not left:
+            graphs.append({v: tuple(a for a, b in arcs if b == v) for v in names})
+    return graphs
+
+
+def best_score(cases: Cases, score: str, fits: Callable[[Parents], bool] = lambda parents: True) -> float:
+    """The highest score of all graphs that fit."""
+    names = tuple(v.name for v in cases.variables)
+
+    @cache
+    def family(child: str, above: tuple[str, ...]) -> float:
+        return family_score(counts(cases, (*above, child)), score, cases.rows, len(names))
+
+    return max(sum(family(*item) for item in parents.items()) for parents in all_graphs(names) if fits(parents))
 
 
 def dependence(table: np.ndarray) -> tuple[float, float, float]:

@@ -73,7 +73,10 @@ def test_select_and_complete():
 def test_frames_count_where_they_lie(kind):
     cases = random_cases(5, (2, 3, 2), 200, gaps=0.1)
     frame = pd.DataFrame(
-        {v.name: [None if c < 0 else v.states[c] for c in column] for v, column in zip(cases.variables, cases.codes)}
+        {
+            v.name: [None if c < 0 else v.states[c] for c in column]
+            for v, column in zip(cases.variables, cases.codes, strict=True)
+        }
     )
     given_frame = {
         "pandas": lambda: frame,
@@ -94,10 +97,10 @@ def test_frames_count_where_they_lie(kind):
 
 def test_frames_name_what_they_can_not_count():
     frame = pl.DataFrame({"rain": ["no", "yes", "Yes"]})
-    with pytest.raises(DataError, match="unknown column 'rian'.*did you mean 'rain'"):
+    with pytest.raises(DataError, match=r"unknown column 'rian'.*did you mean 'rain'"):
         FrameCounter(frame, [Variable("rian", states=("no", "yes"))])
     counter = FrameCounter(frame, [Variable("rain", states=("no", "yes"))])
-    with pytest.raises(DataError, match="state in column 'rain' 'Yes'.*did you mean 'yes'"):
+    with pytest.raises(DataError, match=r"state in column 'rain' 'Yes'.*did you mean 'yes'"):
         counter.counts(["rain"])
 
 
@@ -139,16 +142,16 @@ def test_the_cache_forgets_what_was_asked_longest_ago():
 
 def test_errors_say_what_and_where():
     rain = Variable("rain", states=("no", "yes"))
-    with pytest.raises(DataError, match="'rain' holds a code that is none of its 2 states"):
+    with pytest.raises(DataError, match=r"'rain' holds a code that is none of its 2 states"):
         Cases((rain,), ([0, 300],))
-    with pytest.raises(DataError, match="differ in length"):
+    with pytest.raises(DataError, match=r"differ in length"):
         Cases((rain, Variable("wet", states=("a",))), ([0, 1], [0]))
-    with pytest.raises(DataError, match="'height' has no states"):
+    with pytest.raises(DataError, match=r"'height' has no states"):
         Cases((Variable("height", kind="continuous"),), ([0, 1],))
     cases = Cases((rain,), ([0, 1],))
-    with pytest.raises(CallError, match="unknown variable 'Rain'.*did you mean 'rain'"):
+    with pytest.raises(CallError, match=r"unknown variable 'Rain'.*did you mean 'rain'"):
         cases.counts(["Rain"])
-    with pytest.raises(CallError, match="named twice"):
+    with pytest.raises(CallError, match=r"named twice"):
         cases.counts(["rain", "rain"])
     wide = Variable("id", states=tuple(map(str, range(20_000))))
     other = Variable("no", states=tuple(map(str, range(20_000))))
@@ -158,13 +161,13 @@ def test_errors_say_what_and_where():
 
 def test_the_core_checks_what_it_is_given():
     codes = np.zeros(3, dtype=np.int8)
-    with pytest.raises(ValueError, match="not a state"):
+    with pytest.raises(ValueError, match=r"not a state"):
         _native.Cases([codes + 5], [2])
-    with pytest.raises(ValueError, match="int8"):
+    with pytest.raises(ValueError, match=r"int8"):
         _native.Cases([codes.astype(float)], [2])
-    with pytest.raises(IndexError, match="no such variable"):
+    with pytest.raises(IndexError, match=r"no such variable"):
         _native.Cases([codes], [2]).tables(np.array([[1]], dtype=np.int32))
-    with pytest.raises(ValueError, match="rows are cut"):
+    with pytest.raises(ValueError, match=r"rows are cut"):
         _native.likelihoods(np.zeros(3, np.int64), np.array([0, 3]), np.array([2]))
-    with pytest.raises(IndexError, match="outside"):
+    with pytest.raises(IndexError, match=r"outside"):
         _native.likelihoods(np.zeros(3, np.int64), np.array([0, 4]), np.array([2]))

@@ -95,11 +95,11 @@ def test_names_of_scores():
     graph = Graph({"v0": [], "v1": ["v0"]})
     assert score_graph(graph, cases, "bdeu:1") == score_graph(graph, cases, "bdeu")
     assert score_graph(graph, cases, "bdeu:10") != score_graph(graph, cases, "bdeu")
-    with pytest.raises(CallError, match="unknown score 'bdue'.*did you mean 'bdeu'"):
+    with pytest.raises(CallError, match=r"unknown score 'bdue'.*did you mean 'bdeu'"):
         score_graph(graph, cases, "bdue")
-    with pytest.raises(CallError, match="sample size of BDeu is '0'"):
+    with pytest.raises(CallError, match=r"sample size of BDeu is '0'"):
         score_graph(graph, cases, "bdeu:0")
-    with pytest.raises(CallError, match="unknown variable 'v2'"):
+    with pytest.raises(CallError, match=r"unknown variable 'v2'"):
         score_graph(Graph({"v2": []}), cases)
 
 

@@ -75,7 +75,7 @@ def _best_parents(scorer: Scorer, y: int, limits: Limits, watch: Watch) -> Score
             part = slice(at, at + CHUNK)
             best[bits[part]] = scorer.batch(np.ascontiguousarray(families[part]))
             watch.step()
-    for x in free:
+    for x in range(n):
         halves = best.reshape(-1, 2, 1 << x)
         np.maximum(halves[:, 1], halves[:, 0], out=halves[:, 1])
     return best

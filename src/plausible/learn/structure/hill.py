@@ -18,6 +18,7 @@ from plausible.learn.structure.scores import Score, Scorer
 from plausible.learn.structure.search import Progress, Structure, Watch, structure
 
 Parents = list[list[int]]
+Others = npt.NDArray[np.intp] | list[int] | None
 Move = tuple[int, int, bool]
 """From, to, and whether the arc is turned; else it is added, or removed if it is there."""
 
@@ -142,37 +143,33 @@ class _Climb:
 
     def set_parents(self, changed: dict[int, list[int]]) -> None:
         """Give some variables new parents and score all their next changes, one batch for each width."""
-        families: dict[int, list[Families]] = {}
-        places: dict[int, list[tuple[int, npt.NDArray[np.intp] | list[int]]]] = {}
+        asked: dict[int, list[tuple[Families, int, Others]]] = {}
         for y, above in changed.items():
             self.parents[y] = above
             self.arcs[:, y] = False
             self.arcs[above, y] = True
             self.gain[:, y] = -np.inf
             own = np.array([[*above, y]], dtype=np.int32)
-            families.setdefault(len(above) + 1, []).append(own)
-            places.setdefault(len(above) + 1, []).append((y, []))
-            if len(above) < self.limits.most:
-                more = np.flatnonzero(self.limits.allowed[:, y] > self.arcs[:, y])
+            asked.setdefault(len(above) + 1, []).append((own, y, None))
+            more = np.flatnonzero(self.limits.allowed[:, y] > self.arcs[:, y])
+            if more.size and len(above) < self.limits.most:
                 wider = np.empty((more.size, len(above) + 2), dtype=np.int32)
                 wider[:, 0] = more
                 wider[:, 1:] = own
-                families.setdefault(len(above) + 2, []).append(wider)
-                places.setdefault(len(above) + 2, []).append((y, more))
+                asked.setdefault(len(above) + 2, []).append((wider, y, more))
             less = [x for x in above if not self.limits.required[x, y]]
             if less:
                 narrower = np.array([[*(p for p in above if p != x), y] for x in less], dtype=np.int32)
-                families.setdefault(len(above), []).append(narrower)
-                places.setdefault(len(above), []).append((y, less))
-        for width, group in families.items():
-            scores = self.scorer.batch(group[0] if len(group) == 1 else np.concatenate(group))
+                asked.setdefault(len(above), []).append((narrower, y, less))
+        for group in asked.values():
+            scores = self.scorer.batch(group[0][0] if len(group) == 1 else np.concatenate([g[0] for g in group]))
             at = 0
-            for y, others in places[width]:
-                if len(others):
-                    self.gain[others, y] = scores[at : at + len(others)]
-                else:
+            for families, y, others in group:
+                if others is None:
                     self.own[y] = scores[at]
-                at += len(others) or 1
+                else:
+                    self.gain[others, y] = scores[at : at + len(others)]
+                at += len(families)
         for y in changed:
             self.gain[:, y] -= self.own[y]
 
