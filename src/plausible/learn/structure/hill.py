@@ -14,11 +14,10 @@ from plausible.counting import Counter, Families, positions
 from plausible.errors import CallError
 from plausible.graph import Graph
 from plausible.learn.structure.knowledge import FREE, Knowledge, Limits
-from plausible.learn.structure.scores import Score, Scorer
+from plausible.learn.structure.scores import Score, Scorer, family, narrower, wider
 from plausible.learn.structure.search import Progress, Structure, Watch, structure
 
 Parents = list[list[int]]
-Others = npt.NDArray[np.intp] | list[int] | None
 Move = tuple[int, int, bool]
 """From, to, and whether the arc is turned; else it is added, or removed if it is there."""
 
@@ -142,36 +141,24 @@ class _Climb:
         self.trace()
 
     def set_parents(self, changed: dict[int, list[int]]) -> None:
-        """Give some variables new parents and score all their next changes, one batch for each width."""
-        asked: dict[int, list[tuple[Families, int, Others]]] = {}
+        """Give some variables new parents and score all their next changes."""
+        asked: list[Families] = []
+        others: list[npt.NDArray[np.intp] | list[int]] = []
         for y, above in changed.items():
             self.parents[y] = above
             self.arcs[:, y] = False
             self.arcs[above, y] = True
             self.gain[:, y] = -np.inf
-            own = np.array([[*above, y]], dtype=np.int32)
-            asked.setdefault(len(above) + 1, []).append((own, y, None))
             more = np.flatnonzero(self.limits.allowed[:, y] > self.arcs[:, y])
-            if more.size and len(above) < self.limits.most:
-                wider = np.empty((more.size, len(above) + 2), dtype=np.int32)
-                wider[:, 0] = more
-                wider[:, 1:] = own
-                asked.setdefault(len(above) + 2, []).append((wider, y, more))
+            more = more[: None if len(above) < self.limits.most else 0]
             less = [x for x in above if not self.limits.required[x, y]]
-            if less:
-                narrower = np.array([[*(p for p in above if p != x), y] for x in less], dtype=np.int32)
-                asked.setdefault(len(above), []).append((narrower, y, less))
-        for group in asked.values():
-            scores = self.scorer.batch(group[0][0] if len(group) == 1 else np.concatenate([g[0] for g in group]))
-            at = 0
-            for families, y, others in group:
-                if others is None:
-                    self.own[y] = scores[at]
-                else:
-                    self.gain[others, y] = scores[at : at + len(others)]
-                at += len(families)
-        for y in changed:
-            self.gain[:, y] -= self.own[y]
+            asked += [family(above, y), wider(above, more, y), narrower(above, less, y)]
+            others += [[], more, less]
+        scores = self.scorer.batches(asked)
+        for i, y in enumerate(changed):
+            self.own[y] = scores[3 * i][0]
+            for at in (3 * i + 1, 3 * i + 2):
+                self.gain[others[at], y] = scores[at] - self.own[y]
 
     def trace(self) -> None:
         """Find out from scratch what leads where; sets of ancestors are bits of whole numbers."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -10,9 +10,11 @@ from plausible.counting import Counter, positions
 from plausible.errors import CallError
 from plausible.graph import Graph
 from plausible.learn.structure.knowledge import FREE, Knowledge, Limits
-from plausible.learn.structure.scores import Score, Scorer
+from plausible.learn.structure.scores import Score, Scorer, family, narrower, wider
 from plausible.learn.structure.search import Progress, Structure, Watch, structure
 from plausible.network import Network
+
+Parents = list[list[int]]
 
 
 def k2(
@@ -49,11 +51,11 @@ def k2(
     best, total = limits.start(), -np.inf
     with watch:
         for along in _orders(counter, order, orders, seed):
-            found, score_found = _along(scorer, along, limits, prune, watch)
-            if score_found > total:
-                best, total = found, score_found
-    if total == -np.inf:
-        total = scorer.total(best)
+            limits.along(along, counter.variables)
+            for found, reached in _along(scorer, along, limits, prune):
+                if reached > total:
+                    best, total = found, reached
+                watch.step(total)
     return structure(counter.variables, best, total, watch)
 
 
@@ -73,49 +75,34 @@ def _orders(counter: Counter, order: Sequence[str] | Graph | Network | None, ord
     return [along]
 
 
-def _along(
-    scorer: Scorer, order: list[int], limits: Limits, prune: bool, watch: Watch
-) -> tuple[list[list[int]], float]:
-    limits.along(order, scorer.variables)
-    parents: list[list[int]] = [[] for _ in order]
-    total = 0.0
-    for place, y in enumerate(order):
-        before = np.array(order[:place], dtype=np.int32)
-        own = np.flatnonzero(limits.required[:, y]).tolist()
-        own, best = _grow(scorer, y, own, before[limits.allowed[before, y]], limits.most)
-        if prune:
-            own, best = _shrink(scorer, y, own, best, limits)
-        parents[y] = own
-        total += best
-        watch.step(total)
-    return parents, total
-
-
-def _grow(
-    scorer: Scorer, y: int, own: list[int], candidates: np.ndarray[tuple[int], np.dtype[np.int32]], most: int
-) -> tuple[list[int], float]:
-    best = float(scorer.batch(np.array([[*own, y]], dtype=np.int32))[0])
-    candidates = candidates[~np.isin(candidates, own)]
-    while len(own) < most and candidates.size:
-        families = np.empty((candidates.size, len(own) + 2), dtype=np.int32)
-        families[:, 0] = candidates
-        families[:, 1:] = [*own, y]
-        scores = scorer.batch(families)
-        at = int(scores.argmax())
-        if not scores[at] > best:
-            break
-        best = float(scores[at])
-        own = [*own, int(candidates[at])]
-        candidates = np.delete(candidates, at)
-    return own, best
-
-
-def _shrink(scorer: Scorer, y: int, own: list[int], best: float, limits: Limits) -> tuple[list[int], float]:
-    while free := [x for x in own if not limits.required[x, y]]:
-        smaller = [[p for p in own if p != x] for x in free]
-        scores = scorer.batch(np.array([[*rest, y] for rest in smaller], dtype=np.int32))
-        at = int(scores.argmax())
-        if not scores[at] > best:
-            break
-        own, best = smaller[at], float(scores[at])
-    return own, best
+def _along(scorer: Scorer, order: list[int], limits: Limits, prune: bool) -> Iterator[tuple[Parents, float]]:
+    """Grow, then shrink, all variables side by side; gives the graph after each round, with its score."""
+    parents = limits.start()
+    every = range(len(order))
+    scores = [float(found[0]) for found in scorer.batches([family(parents[y], y) for y in every])]
+    yield list(parents), sum(scores)
+    before = {y: order[:place] for place, y in enumerate(order)}
+    growing = {y: [x for x in before[y] if limits.allowed[x, y] and x not in parents[y]] for y in every}
+    while growing := {y: more for y, more in growing.items() if more and len(parents[y]) < limits.most}:
+        found = scorer.batches([wider(parents[y], more, y) for y, more in growing.items()])
+        for (y, more), gained in zip(list(growing.items()), found, strict=True):
+            at = int(gained.argmax())
+            if gained[at] > scores[y]:
+                scores[y] = float(gained[at])
+                parents[y] = [*parents[y], more[at]]
+                growing[y] = [x for x in more if x != more[at]]
+            else:
+                del growing[y]
+        yield list(parents), sum(scores)
+    shrinking = list(every) if prune else []
+    while shrinking:
+        free = {y: [x for x in parents[y] if not limits.required[x, y]] for y in shrinking}
+        found = scorer.batches([narrower(parents[y], less, y) for y, less in free.items()])
+        shrinking = []
+        for (y, less), gained in zip(free.items(), found, strict=True):
+            at = int(gained.argmax()) if less else 0
+            if less and gained[at] > scores[y]:
+                scores[y] = float(gained[at])
+                parents[y] = [p for p in parents[y] if p != less[at]]
+                shrinking.append(y)
+        yield list(parents), sum(scores)

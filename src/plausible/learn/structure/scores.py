@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import log
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +95,25 @@ def named_score(name: str | Score) -> Score:
     return partial(bdeu if stem == "bdeu" else bdeu_sparse, sample_size=sample_size)
 
 
+def family(own: Sequence[int], child: int) -> Families:
+    """The one family of a child and its parents."""
+    return np.array([[*own, child]], dtype=np.int32)
+
+
+def wider(own: Sequence[int], more: Sequence[int] | npt.NDArray[np.integer[Any]], child: int) -> Families:
+    """The families of a child with one parent more, the new ones first: so their counting is shared."""
+    families = np.empty((len(more), len(own) + 2), dtype=np.int32)
+    families[:, 0] = more
+    families[:, 1:] = [*own, child]
+    return families
+
+
+def narrower(own: Sequence[int], less: Sequence[int], child: int) -> Families:
+    """The families of a child with one parent less."""
+    families = [[*(p for p in own if p != x), child] for x in less]
+    return np.array(families, dtype=np.int32).reshape(len(less), len(own))
+
+
 class Scorer:
     """Scores of families on one counter; what was scored once is remembered."""
 
@@ -107,7 +127,7 @@ class Scorer:
         self._known: dict[tuple[int, int], float] = {}
 
     def batch(self, families: Families) -> Scores:
-        """The score of each family: a row is the positions of the parents, then of the child."""
+        """The score of each family of one width: a row is the positions of the parents, then of the child."""
         if len(families) * self._most ** families.shape[1] <= MOST_CELLS:
             return self._score(count_families(self._counter, families))
         sizes = np.prod(self.states.astype(float)[families], axis=1)
@@ -116,6 +136,22 @@ class Scorer:
         pieces = np.flatnonzero(np.diff(np.cumsum(sizes) // MOST_CELLS)) + 1
         cut = np.split(families, pieces)
         return np.concatenate([self._score(count_families(self._counter, piece)) for piece in cut])
+
+    def batches(self, groups: Sequence[Families]) -> list[Scores]:
+        """The scores of several groups of families, those of one width at once."""
+        by_width: dict[int, list[int]] = {}
+        for i, group in enumerate(groups):
+            if len(group):
+                by_width.setdefault(group.shape[1], []).append(i)
+        found: list[Scores] = [np.empty(0)] * len(groups)
+        for places in by_width.values():
+            at = 0
+            alone = len(places) == 1
+            scores = self.batch(groups[places[0]] if alone else np.concatenate([groups[i] for i in places]))
+            for i in places:
+                found[i] = scores[at : at + len(groups[i])]
+                at += len(groups[i])
+        return found
 
     def of(self, child: int, parents: int) -> float:
         """The score of one family, whose parents are the bits of a whole number."""
