@@ -44,7 +44,7 @@ format: $(VENV)/tested ## put the code in its format
 native: ## build the core in place, for work on it
 	cmake -S . -B build/dev -G Ninja -DPython_EXECUTABLE="$$(command -v $(BIN)/python)" -DCMAKE_BUILD_TYPE=Release
 	cmake --build build/dev
-	cp build/dev/_native*.so build/dev/_native.pyi src/plausible/
+	install build/dev/_native*.so build/dev/_native.pyi src/plausible/
 
 sanitize: $(VENV)/tested ## the tests of the core, built with the address and undefined-behaviour sanitisers
 	$(BIN)/pip install --quiet cmake ninja nanobind unicodedata2==15.1.0

@@ -11,7 +11,7 @@
 
 class AsciiWords {
 public:
-    // Calls word(bytes, length) for each run of letters and digits, in lower case, with apostrophes inside it.
+    // Calls word(bytes, length, place) for each run of letters and digits, in lower case, with apostrophes inside it.
     // Eight bytes behind a word can be read.
     template <class Word>
     void run(const std::uint8_t* text, std::size_t size, Word&& word) {
@@ -29,13 +29,13 @@ public:
             while (edges) {
                 const auto edge = at + static_cast<std::size_t>(std::countr_zero(edges));
                 edges &= edges - 1;
-                if (open) word(lower_.data() + start, edge - start);
+                if (open) word(lower_.data() + start, edge - start, start);
                 start = edge;
                 open = !open;
             }
             before = here.words >> 63;
         }
-        if (open) word(lower_.data() + start, size - start);
+        if (open) word(lower_.data() + start, size - start, start);
     }
 
 private:

@@ -366,7 +366,7 @@ class Parser {
     }
 };
 
-nb::object read_bif(nb::bytes source) {
+nb::tuple read_bif(nb::bytes source) {
     const std::string_view text(source.c_str(), source.size());
     Parser* parser = nullptr;
     Mistake mistake{0, ""};

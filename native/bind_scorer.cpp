@@ -1,11 +1,13 @@
 // Scorer for Python: texts in, an array of scores out.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "module.hpp"
-#include "scorer.hpp"
+#include "weighted.hpp"
 
 namespace {
 
@@ -19,107 +21,203 @@ Array give(std::vector<Value>&& values, std::initializer_list<std::size_t> shape
     return Array(held->data(), shape, owner);
 }
 
-nb::tuple score(const Scorer& scorer, nb::handle documents, std::optional<std::vector<std::int64_t>> own, int threads) {
-    const Texts texts(documents);
-    if (own && own->size() != texts.size()) throw nb::value_error("texts and their classes must be of one length");
-    const std::size_t classes = scorer.classes();
-    std::vector<double> scores(texts.size() * classes);
-    std::vector<std::uint64_t> tokens(texts.size()), known(texts.size());
-    {
-        const nb::gil_scoped_release release;
-        const auto workers = static_cast<std::size_t>(std::max(threads, 1));
-        std::vector<Bag> bags(workers);
-        std::vector<Tokeniser<Bag>> tokenisers;
-        tokenisers.reserve(workers);
-        for (auto& bag : bags) tokenisers.emplace_back(scorer.rules(), bag);
-        share(texts.size(), 16, threads, [&](int thread, std::size_t i) {
-            Bag& bag = bags[static_cast<std::size_t>(thread)];
-            bag.begin();
-            texts.run(i, tokenisers[static_cast<std::size_t>(thread)]);
-            double* row = scores.data() + i * classes;
-            if (own && ((*own)[i] < 0 || static_cast<std::size_t>((*own)[i]) >= classes))
-                throw std::invalid_argument("a class index is out of range");
-            const auto summary = own ? scorer.score_without(bag, static_cast<std::uint32_t>((*own)[i]), row) : scorer.score(bag, row);
-            tokens[i] = summary.tokens;
-            known[i] = summary.known;
-        });
-    }
-    return nb::make_tuple(give<Matrix>(std::move(scores), {texts.size(), classes}),
-                          give<Counts>(std::move(tokens), {texts.size()}), give<Counts>(std::move(known), {texts.size()}));
+// Runs every text through its own bag, in several threads: use(bag, i).
+template <class Use>
+void each_text(const Texts& texts, const TokenRules& rules, int threads, Use&& use) {
+    const nb::gil_scoped_release release;
+    const auto workers = static_cast<std::size_t>(std::max(threads, 1));
+    std::vector<Bag> bags(workers);
+    std::vector<Tokeniser<Bag>> tokenisers;
+    tokenisers.reserve(workers);
+    for (auto& bag : bags) tokenisers.emplace_back(rules, bag);
+    share(texts.size(), 16, threads, [&](int thread, std::size_t i) {
+        Bag& bag = bags[static_cast<std::size_t>(thread)];
+        bag.begin();
+        texts.run(i, tokenisers[static_cast<std::size_t>(thread)]);
+        use(bag, i);
+    });
 }
 
-// ln P(c given text) of the classes in `order`, in that order; of rows in which no class is possible, `fallback`.
+struct Scored {
+    Scored(std::size_t texts, std::size_t columns) : width(columns), scores(texts * columns), tokens(texts), known(texts) {}
+
+    double* row(std::size_t i) { return scores.data() + i * width; }
+    void note(std::size_t i, const Scorer::Summary& summary) {
+        tokens[i] = summary.tokens;
+        known[i] = summary.known;
+    }
+    nb::tuple give_all() {
+        const std::size_t texts = tokens.size();
+        return nb::make_tuple(give<Matrix>(std::move(scores), {texts, width}), give<Counts>(std::move(tokens), {texts}),
+                              give<Counts>(std::move(known), {texts}));
+    }
+
+    std::size_t width;
+    std::vector<double> scores;
+    std::vector<std::uint64_t> tokens, known;
+};
+
+template <class Model>
+nb::tuple score(const Model& model, nb::handle documents, int threads) {
+    const Texts texts(documents);
+    Scored out(texts.size(), model.classes());
+    each_text(texts, model.rules(), threads, [&](Bag& bag, std::size_t i) { out.note(i, model.score(bag, out.row(i))); });
+    return out.give_all();
+}
+
+Scorer::Summary without(const Scorer& scorer, Bag& bag, std::uint32_t own, double* row) { return scorer.score_without(bag, own, row); }
+Scorer::Summary without(const Weighted& model, Bag& bag, std::uint32_t own, double* row) { return model.channels_without(bag, own, row); }
+std::size_t channels(const Scorer&) { return 1; }
+std::size_t channels(const Weighted& model) { return model.channels(); }
+
+template <class Model>
+nb::tuple score_without(const Model& model, nb::handle documents, const std::vector<std::int64_t>& own, int threads) {
+    const Texts texts(documents);
+    if (own.size() != texts.size()) throw nb::value_error("texts and their classes must be of one length");
+    for (const auto c : own)
+        if (c < 0 || static_cast<std::size_t>(c) >= model.classes()) throw nb::value_error("a class index is out of range");
+    Scored out(texts.size(), channels(model) * model.classes());
+    each_text(texts, model.rules(), threads, [&](Bag& bag, std::size_t i) {
+        out.note(i, without(model, bag, static_cast<std::uint32_t>(own[i]), out.row(i)));
+    });
+    return out.give_all();
+}
+
+// How scores become probabilities: u = (score + bias) (length / mean length)^-power, and
+// p = (1 - tail) softmax(u) + tail softmax(flat u). The tail is for documents whose own label may be wrong.
+// ln p of the classes in `order`, in that order; of rows in which no class is possible, `fallback`.
 nb::tuple log_posteriors(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> scores,
-                         const std::vector<std::size_t>& order, const std::vector<double>& fallback) {
+                         const std::vector<std::size_t>& order, const std::vector<double>& fallback,
+                         nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> lengths,
+                         std::optional<nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>> known, double power,
+                         double mean_log_length, double tail, double flat, const std::vector<double>& bias, double factor) {
     if (order.empty() || fallback.size() != order.size()) throw nb::value_error("one fallback a class is needed");
+    if (lengths.shape(0) != scores.shape(0)) throw nb::value_error("one length a row is needed");
+    if (known && known->shape(0) != scores.shape(0)) throw nb::value_error("the known terms of each row are needed");
+    if (!bias.empty() && bias.size() != order.size()) throw nb::value_error("one bias a class is needed");
     for (const auto c : order)
         if (c >= scores.shape(1)) throw nb::value_error("a class index is out of range");
     const std::size_t rows = scores.shape(0), classes = order.size();
     std::vector<double> out(rows * classes);
     std::vector<std::uint64_t> best(rows), undefined;
+    const auto log_sum = [classes](const double* u, double most, double times) {
+        double sum = 0;
+        for (std::size_t k = 0; k < classes; ++k) sum += std::exp(times * (u[k] - most));
+        return times * most + std::log(sum);
+    };
     for (std::size_t i = 0; i < rows; ++i) {
         const double* from = scores.data() + i * scores.shape(1);
+        const double length = static_cast<double>(std::max<std::uint64_t>(lengths(i), 1));
+        const double sharp = power == 0 ? 1 : std::exp(std::clamp(-power * (std::log(length) - mean_log_length), -5.0, 5.0));
         double* to = out.data() + i * classes;
         for (std::size_t k = 0; k < classes; ++k) {
-            to[k] = from[order[k]];
+            to[k] = (from[order[k]] * factor + (bias.empty() ? 0 : bias[k])) * sharp;
             if (to[k] > to[best[i]]) best[i] = k;
         }
         const double most = to[best[i]];
-        if (!(most > -std::numeric_limits<double>::infinity())) {
-            undefined.push_back(i);
+        const bool impossible = !(most > -std::numeric_limits<double>::infinity());
+        if (impossible) undefined.push_back(i);
+        if (impossible || (known && (*known)(i) == 0)) {
             std::copy(fallback.begin(), fallback.end(), to);
             best[i] = static_cast<std::size_t>(std::max_element(to, to + classes) - to);
             continue;
         }
-        double sum = 0;
-        for (std::size_t k = 0; k < classes; ++k) sum += std::exp(to[k] - most);
-        const double over = most + std::log(sum);
-        for (std::size_t k = 0; k < classes; ++k) to[k] -= over;
+        const double over = log_sum(to, most, 1);
+        if (tail == 0) {
+            for (std::size_t k = 0; k < classes; ++k) to[k] -= over;
+            continue;
+        }
+        const double flat_over = log_sum(to, most, flat);
+        for (std::size_t k = 0; k < classes; ++k) {
+            const double a = std::log1p(-tail) + to[k] - over, b = std::log(tail) + flat * to[k] - flat_over;
+            const double larger = std::max(a, b);
+            to[k] = larger == -std::numeric_limits<double>::infinity() ? larger : larger + std::log1p(std::exp(std::min(a, b) - larger));
+        }
     }
     return nb::make_tuple(give<Matrix>(std::move(out), {rows, classes}), give<Counts>(std::move(best), {rows}), undefined);
 }
 
-// The terms of one text, each with its occurrences and what one of them adds to each class (None: not in the vocabulary).
-nb::list terms(const Scorer& scorer, nb::handle text) {
+// What a term of a document adds to the score of each class.
+std::optional<std::vector<double>> contribution(const Scorer& scorer, const Bag::Entry& entry) {
+    auto weights = scorer.weights(Bag::key(entry));
+    if (weights && !scorer.bernoulli())
+        for (double& weight : *weights) weight *= entry.times;
+    return weights;
+}
+std::optional<std::vector<double>> contribution(const Weighted& model, const Bag::Entry& entry) { return model.weights(entry); }
+
+// The distinct terms of one text: (term, occurrences, what it adds to each class or None: not in the vocabulary).
+template <class Model>
+nb::list terms(const Model& model, const Terms& counts, nb::handle text) {
     const nb::object one = nb::steal(PyTuple_Pack(1, text.ptr()));
     const Texts texts(one);
     Bag bag;
     bag.begin();
-    Tokeniser<Bag> tokeniser(scorer.rules(), bag);
+    Tokeniser<Bag> tokeniser(model.rules(), bag);
     texts.run(0, tokeniser);
+    bag.weigh(counts.grams());
+    counts.table().look_up(bag);
     nb::list out;
     for (std::size_t i = 0; i < bag.size(); ++i)
-        out.append(nb::make_tuple(nb::str(bag[i].bytes, bag[i].size), bag[i].times, scorer.weights(Bag::key(bag[i]))));
+        out.append(nb::make_tuple(nb::str(bag[i].bytes, bag[i].size), bag[i].times, contribution(model, bag[i])));
     return out;
+}
+
+template <class Model>
+void bind_common(nb::class_<Model>& bound) {
+    using namespace nb::literals;
+    bound
+        .def("score", &score<Model>, "texts"_a, "threads"_a = 1,
+             "Scores, shape (texts, classes); tokens; tokens in the vocabulary.")
+        .def("score_without", &score_without<Model>, "texts"_a, "own"_a, "threads"_a = 1,
+             "The same, of each channel, from the counts less the text's own, which are part of class own[i].")
+        .def("terms", &terms<Model>, "counts"_a, "text"_a,
+             "Of each distinct term of a text: (term, occurrences, what it adds to each class, or None).")
+        .def("words", &Model::words, "The vocabulary, sorted.")
+        .def_prop_ro("vocabulary", &Model::vocabulary, "|V|.");
 }
 
 }  // namespace
 
 void bind_scorer(nb::module_& m) {
     using namespace nb::literals;
-    m.def("log_posteriors", &log_posteriors, "scores"_a, "order"_a, "fallback"_a,
+    m.def("log_posteriors", &log_posteriors, "scores"_a, "order"_a, "fallback"_a, "lengths"_a, "known"_a = nb::none(),
+          "power"_a = 0.0, "mean_log_length"_a = 0.0, "tail"_a = 0.0, "flat"_a = 1.0, "bias"_a = std::vector<double>{}, "factor"_a = 1.0,
           "Of each row of scores: ln P(c given text) of the classes in `order`, the position of the largest (the first of "
-          "equals), and the rows in which no class is possible, which get `fallback`.");
-    nb::class_<Scorer>(m, "Scorer", "Log probabilities estimated from Terms, and the scores of documents under them.")
-        .def("__init__", [](Scorer* at, Terms& counts, std::vector<std::uint64_t> documents, bool bernoulli,
-                            std::optional<double> mass, bool by_share, std::vector<double> log_prior, std::uint64_t min_count,
-                            std::size_t drop_most_frequent, std::size_t min_length, const std::vector<std::string>& stop) {
-            Rule rule{bernoulli ? Events::bernoulli : Events::multinomial, mass, by_share, std::move(log_prior),
-                      {min_count, drop_most_frequent, min_length, {stop.begin(), stop.end()}}};
-            if (!rule.log_prior.empty() && rule.log_prior.size() != documents.size())
-                throw std::invalid_argument("one prior a class is needed");
-            new (at) Scorer(counts, std::move(documents), std::move(rule));
-        }, nb::keep_alive<1, 2>(), "terms"_a, "documents"_a, "bernoulli"_a = false, "m"_a = nb::none(), "share"_a = false,
-             "log_prior"_a = std::vector<double>{}, "min_count"_a = 1, "drop_most_frequent"_a = 0, "min_length"_a = 1,
-             "stop"_a = std::vector<std::string>{})
-        .def("score", &score, "texts"_a, "own"_a = nb::none(), "threads"_a = 1,
-             "ln P(c) + ln P(text given c), shape (texts, classes), in nats; tokens; tokens in the vocabulary. With `own`, "
-             "the class of each text, from the counts less the text's own.")
-        .def("terms", &terms, "text"_a, "Of each distinct term of a text: (term, occurrences, weights or None).")
+          "equals), and the rows in which no class is possible, which get `fallback`, as do rows with no known term.");
+
+    nb::class_<Scorer> scorer(m, "Scorer", "Log probabilities by the m-estimate, and the scores of texts under them.");
+    scorer.def("__init__", [](Scorer* at, Terms& counts, std::vector<std::uint64_t> documents, bool bernoulli,
+                              std::optional<double> mass, double each, bool by_share, std::vector<double> log_prior,
+                              std::uint64_t min_count, std::size_t drop_most_frequent, std::size_t min_length,
+                              const std::vector<std::string>& stop) {
+        Rule rule{bernoulli ? Events::bernoulli : Events::multinomial, mass, each, by_share, std::move(log_prior),
+                  {min_count, drop_most_frequent, min_length, {stop.begin(), stop.end()}}};
+        if (!rule.log_prior.empty() && rule.log_prior.size() != documents.size())
+            throw std::invalid_argument("one prior a class is needed");
+        new (at) Scorer(counts, std::move(documents), std::move(rule));
+    }, nb::keep_alive<1, 2>(), "terms"_a, "documents"_a, "bernoulli"_a = false, "m"_a = nb::none(), "a"_a = 1.0,
+               "share"_a = false, "log_prior"_a = std::vector<double>{}, "min_count"_a = 1, "drop_most_frequent"_a = 0,
+               "min_length"_a = 1, "stop"_a = std::vector<std::string>{});
+    bind_common(scorer);
+    scorer
         .def("intercepts", &Scorer::intercepts, "What every text starts with in each class.")
-        .def("weights", [](const Scorer& scorer, const std::string& term) { return scorer.weights({term.data(), term.size()}); },
-             "term"_a, "What one occurrence adds to each class; None if the term is not in the vocabulary.")
-        .def("words", &Scorer::words, "The vocabulary, sorted.")
-        .def_prop_ro("vocabulary", &Scorer::vocabulary, "|V|.")
         .def_prop_ro("positions", &Scorer::positions, "Occurrences of vocabulary terms in each class.");
+
+    nb::class_<Weighted> weighted(m, "Weighted", "Log-odds weights of damped, normalised terms, in channels.");
+    weighted.def("__init__", [](Weighted* at, Terms& counts, std::vector<std::uint64_t> documents, bool raw, double spread,
+                                std::pair<double, double> rarity, std::pair<std::uint64_t, std::uint64_t> least,
+                                const std::vector<std::tuple<bool, double, double>>& given, std::size_t min_length,
+                                const std::vector<std::string>& stop) {
+        std::vector<Channel> channels;
+        for (const auto& [grams, own, rest] : given) channels.push_back({grams, own, rest});
+        new (at) Weighted(counts, std::move(documents),
+                          {raw, spread, {rarity.first, rarity.second}, {least.first, least.second}}, std::move(channels),
+                          min_length, {stop.begin(), stop.end()});
+    }, nb::keep_alive<1, 2>(), "terms"_a, "documents"_a, "raw"_a, "spread"_a, "rarity"_a, "least"_a, "channels"_a,
+                 "min_length"_a = 1, "stop"_a = std::vector<std::string>{});
+    bind_common(weighted);
+    weighted
+        .def("fold", &Weighted::fold, "factors"_a, "Lay out the channels, each times its factor, as one weight a term and class.")
+        .def_prop_ro("channels", &Weighted::channels);
 }

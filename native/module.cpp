@@ -4,9 +4,14 @@
 
 NB_MODULE(_native, m) {
     m.doc() = "The native core of plausible: arrays in, arrays out.";
+    bind_terms(m);
+    bind_scorer(m);
     bind_bif(m);
     bind_families(m);
     bind_scores(m);
-    bind_terms(m);
-    bind_scorer(m);
+    bind_junction(m);
+    bind_gibbs(m);
+    bind_loopy(m);
+    bind_rows(m);
+    bind_sampling(m);
 }

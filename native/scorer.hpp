@@ -24,7 +24,8 @@ enum class Events { multinomial, bernoulli };
 // a term is 1/|V|, or its share of all occurrences; for Bernoulli events it is 1/2.
 struct Rule {
     Events events = Events::multinomial;
-    std::optional<double> m;  // none: Laplace, m = |V| (multinomial) or m = 2 (Bernoulli)
+    std::optional<double> m;  // none: `each` is added to every count: m = each |V| (multinomial) or m = 2 each (Bernoulli)
+    double each = 1;
     bool share = false;
     std::vector<double> log_prior;  // one a class; empty: fractions of the documents
     VocabularyRule vocabulary;
@@ -60,6 +61,7 @@ public:
     std::uint64_t vocabulary() const { return vocabulary_; }
     const std::vector<std::uint64_t>& positions() const { return positions_; }
     const TokenRules& rules() const { return terms_.rules(); }
+    bool bernoulli() const { return rule_.events == Events::bernoulli; }
 
     // ln P(c) + ln P(document given c) for each class, in nats, from weights laid out for speed.
     Summary score(Bag& bag, double* scores) const;
@@ -91,10 +93,9 @@ private:
         std::vector<bool> inside;  // for each entry of the bag
     };
 
-    bool smoothed() const { return !rule_.m || *rule_.m > 0; }
-    bool bernoulli() const { return rule_.events == Events::bernoulli; }
+    bool smoothed() const { return rule_.m ? *rule_.m > 0 : rule_.each > 0; }
     double m(std::uint64_t vocabulary) const {
-        return rule_.m ? *rule_.m : bernoulli() ? 2.0 : static_cast<double>(vocabulary);
+        return rule_.m ? *rule_.m : rule_.each * (bernoulli() ? 2.0 : static_cast<double>(vocabulary));
     }
     const Row& row(TermId id) const { return rows_[id.shard][id.term]; }
     Row& row(TermId id) { return rows_[id.shard][id.term]; }

@@ -59,12 +59,27 @@ INLINE void narrow_columns(double* __restrict big, double* __restrict small, Siz
     }
 }
 
+// big[i, j] with small[j], a number of columns that the compiler knows.
+template <class Op, Size Columns>
+INLINE void same_columns(double* __restrict big, double* __restrict small, Size rows) {
+    double kept[Columns];
+    for (Size j = 0; j < Columns; ++j) kept[j] = small[j];
+    for (Size i = 0; i < rows; ++i) {
+        for (Size j = 0; j < Columns; ++j) Op::at(big[i * Columns + j], kept[j]);
+    }
+    if constexpr (reduces<Op>) {
+        for (Size j = 0; j < Columns; ++j) small[j] = kept[j];
+    }
+}
+
 template <class Op>
 INLINE void columns_block(double* __restrict big, double* __restrict small, Size rows, Size columns) {
     if (columns < 16 && rows * columns >= 2 * TILE) {
         narrow_columns<Op>(big, small, rows, columns);
         return;
     }
+    if (columns == 16) return same_columns<Op, 16>(big, small, rows);
+    if (columns == 32) return same_columns<Op, 32>(big, small, rows);
     for (Size i = 0; i < rows; ++i, big += columns) {
         for (Size j = 0; j < columns; ++j) Op::at(big[j], small[j]);
     }
@@ -84,6 +99,8 @@ INLINE void rows_block(double* __restrict big, double* __restrict small, Size ro
         case 2: return few_columns<Op, 2>(big, small, rows);
         case 3: return few_columns<Op, 3>(big, small, rows);
         case 4: return few_columns<Op, 4>(big, small, rows);
+        case 16: return few_columns<Op, 16>(big, small, rows);
+        case 32: return few_columns<Op, 32>(big, small, rows);
         default: break;
     }
     for (Size i = 0; i < rows; ++i, big += columns) {

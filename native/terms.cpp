@@ -1,6 +1,7 @@
 // Counting documents into class-by-term counts, and the canonical arrays of those counts.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
@@ -73,7 +74,7 @@ nb::dict export_(Terms& terms, const std::vector<std::int64_t>& order) {
 
     std::string text;
     std::vector<std::uint32_t> sizes, labels, documents;
-    std::vector<std::uint64_t> occurrences;
+    std::vector<std::uint64_t> occurrences, masses;
     std::vector<Cell> row;
     for (const TermId id : ids) {
         text += terms.text(id);
@@ -89,6 +90,7 @@ nb::dict export_(Terms& terms, const std::vector<std::int64_t>& order) {
             labels.push_back(cell.label);
             documents.push_back(cell.documents);
             occurrences.push_back(cell.occurrences);
+            masses.push_back(cell.mass);
         }
     }
     nb::dict out;
@@ -97,13 +99,14 @@ nb::dict export_(Terms& terms, const std::vector<std::int64_t>& order) {
     out["labels"] = narrow(labels);
     out["documents"] = narrow(documents);
     out["occurrences"] = narrow(occurrences);
+    out["masses"] = narrow(masses);
     return out;
 }
 
 void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels_, nb::handle documents_,
-             nb::handle occurrences_, std::uint32_t classes) {
-    const Numbers sizes(sizes_), labels(labels_), documents(documents_), occurrences(occurrences_);
-    if (labels.size() != documents.size() || labels.size() != occurrences.size())
+             nb::handle occurrences_, nb::handle masses_, std::uint32_t classes) {
+    const Numbers sizes(sizes_), labels(labels_), documents(documents_), occurrences(occurrences_), masses(masses_);
+    if (labels.size() != documents.size() || labels.size() != occurrences.size() || labels.size() != masses.size())
         throw nb::value_error("the arrays of counts differ in length");
     terms.reserve(sizes.size(), labels.size(), text.size());
     const char* p = text.c_str();
@@ -125,7 +128,7 @@ void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels_
             if (!occurrences[next] || !documents[next] || documents[next] > occurrences[next])
                 throw nb::value_error("a count is zero, or a term has more documents than occurrences");
             part.count(term, {static_cast<std::uint32_t>(labels[next]), static_cast<std::uint32_t>(documents[next]),
-                              occurrences[next]});
+                              occurrences[next], masses[next]});
         }
         p = stop + 1;
     }
@@ -182,8 +185,14 @@ void bind_terms(nb::module_& m) {
             return out;
         }, "term"_a, "For each class that has seen the term: (class, (documents, occurrences)).")
         .def("export", &export_, "order"_a, "Sorted terms and counts, class i renamed to order[i].")
-        .def("load", &import_, "terms"_a, "sizes"_a, "labels"_a, "documents"_a, "occurrences"_a, "classes"_a,
+        .def("load", &import_, "terms"_a, "sizes"_a, "labels"_a, "documents"_a, "occurrences"_a, "masses"_a, "classes"_a,
              "Take in what `export` gave.")
+        .def("words_only", [](Terms& terms) {
+            auto out = std::make_unique<Terms>(1, 1, 0, 0);
+            terms.settle();
+            out->copy_words(terms);
+            return out;
+        }, "The counts of single words: what would have been counted without n-grams.")
         .def("memory", &Terms::memory, "Bytes held.")
         .def_prop_ro("rules", [](const Terms& terms) {
             const auto& r = terms.rules();

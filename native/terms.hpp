@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -10,11 +12,13 @@
 #include <string_view>
 #include <vector>
 
-// What one class has seen of one term.
+// What one class has seen of one term. The mass is the sum, over documents with the term f times, of ln(1 + f) divided
+// by the Euclidean norm of these over the document's words (or its n-grams), in units of 2^-20: a whole number, so
+// that it adds and subtracts exactly.
 struct Cell {
     std::uint32_t label;
     std::uint32_t documents;
-    std::uint64_t occurrences;
+    std::uint64_t occurrences, mass;
 };
 
 template <class Word>
@@ -135,17 +139,19 @@ public:
             throw std::overflow_error("more than 4,294,967,295 documents of one class hold the same term");
         mine.documents += more.documents;
         mine.occurrences += more.occurrences;
+        mine.mass += more.mass;
     }
 
     bool covers(std::uint32_t term, const Cell& less) const {
         const Cell* mine = cell(term, less.label);
-        return mine && mine->documents >= less.documents && mine->occurrences >= less.occurrences;
+        return mine && mine->documents >= less.documents && mine->occurrences >= less.occurrences && mine->mass >= less.mass;
     }
 
     void uncount(std::uint32_t term, const Cell& less) {
         Cell& mine = claim(term, less.label);
         mine.documents -= less.documents;
         mine.occurrences -= less.occurrences;
+        mine.mass -= less.mass;
     }
 
     void reserve(std::size_t terms, std::size_t cells, std::size_t bytes) {
@@ -230,7 +236,7 @@ private:
             offset = cells_.size();
             cells_.resize(cells_.size() + room);
         }
-        for (std::uint32_t i = 0; i < room; ++i) cells_[offset + i] = {absent, 0, 0};
+        for (std::uint32_t i = 0; i < room; ++i) cells_[offset + i] = {absent, 0, 0, 0};
         for (std::uint32_t i = 0; i < row.room; ++i) {
             const Cell cell = cells_[row.row + i];
             if (cell.label == absent) continue;
@@ -266,6 +272,7 @@ public:
         const char* bytes;
         std::uint32_t size, times;
         TermId id;
+        std::uint64_t mass;  // set by `weigh`
     };
 
     void begin() {
@@ -287,7 +294,7 @@ public:
             Slot& slot = slots_[i];
             const bool fresh = slot.stamp != stamp_;
             const auto e = fresh ? static_cast<std::uint32_t>(size_) : slot.entry;
-            entries_[size_] = {key.hashed, key.prefix, key.bytes, key.size, 0, {}};
+            entries_[size_] = {key.hashed, key.prefix, key.bytes, key.size, 0, {}, 0};
             Entry& entry = entries_[e];
             if (entry.hashed != key.hashed || entry.prefix != key.prefix || entry.size != key.size) continue;
             if (key.size > 8 && std::memcmp(entry.bytes + 8, key.bytes + 8, key.size - 8) != 0) continue;
@@ -298,6 +305,23 @@ public:
             return;
         }
     }
+
+    // Gives each term its mass; with `pairs`, terms that hold a blank are n-grams, with a norm of their own.
+    void weigh(bool pairs) {
+        double norm[2] = {0, 0};
+        for (std::size_t i = 0; i < size_; ++i) {
+            const double x = damped(entries_[i].times);
+            norm[pairs && is_gram(entries_[i])] += x * x;
+        }
+        for (double& n : norm) n = n > 0 ? unit / std::sqrt(n) : 0;
+        for (std::size_t i = 0; i < size_; ++i) {
+            Entry& entry = entries_[i];
+            entry.mass = static_cast<std::uint64_t>(std::llrint(damped(entry.times) * norm[pairs && is_gram(entry)]));
+        }
+    }
+
+    static constexpr double unit = 1 << 20;
+    static bool is_gram(const Entry& entry) { return std::memchr(entry.bytes, ' ', entry.size) != nullptr; }
 
     std::size_t size() const { return size_; }
     std::uint64_t tokens() const { return tokens_; }
@@ -310,6 +334,15 @@ private:
     struct Slot {
         std::uint32_t stamp = 0, entry = 0;
     };
+
+    static double damped(std::uint32_t times) {
+        static const auto logs = [] {
+            std::array<double, 64> table{};
+            for (std::size_t f = 0; f < table.size(); ++f) table[f] = std::log1p(static_cast<double>(f));
+            return table;
+        }();
+        return times < logs.size() ? logs[times] : std::log1p(static_cast<double>(times));
+    }
 
     void widen() {
         entries_.resize(2 * entries_.size());
@@ -349,7 +382,7 @@ public:
     void count(Bag& bag, std::uint32_t label) {
         look_up(bag, [&](std::uint32_t shard, const Key& key) { return parts_[shard].find_or_add(key); });
         for (std::size_t i = 0; i < bag.size(); ++i) parts_[bag[i].id.shard].expect_cell(bag[i].id.term, label);
-        for (std::size_t i = 0; i < bag.size(); ++i) parts_[bag[i].id.shard].count(bag[i].id.term, {label, 1, bag[i].times});
+        for (std::size_t i = 0; i < bag.size(); ++i) parts_[bag[i].id.shard].count(bag[i].id.term, {label, 1, bag[i].times, bag[i].mass});
     }
 
     Shard& part(std::size_t shard) { return parts_[shard]; }

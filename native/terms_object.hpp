@@ -23,6 +23,7 @@ public:
     Terms& operator=(const Terms&) = delete;
 
     const TokenRules& rules() const { return rules_; }
+    bool grams() const { return rules_.longest_gram > 1; }
     Table& table() { return tables_[0]->table; }
     const Table& table() const { return tables_[0]->table; }
     std::string_view text(TermId id) const { return table().part(id.shard).text(id.term); }
@@ -46,6 +47,7 @@ public:
             Counting& counting = *tables_[static_cast<std::size_t>(thread)];
             counting.bag.begin();
             texts.run(i, tokenisers[static_cast<std::size_t>(thread)]);
+            counting.bag.weigh(grams());
             counting.table.count(counting.bag, labels[i]);
         });
     }
@@ -81,6 +83,15 @@ public:
             cell.label = to.at(cell.label);
             const TermId id = table().find(part.key(term));
             table().part(id.shard).uncount(id.term, cell);
+        });
+    }
+
+    void copy_words(const Terms& other) {
+        other.each([&](const Shard& part, std::uint32_t term, const Cell& cell) {
+            const Key key = part.key(term);
+            if (part.text(term).find(' ') != std::string_view::npos) return;
+            Shard& mine = table().part(Table::shard_of(key.hashed));
+            mine.count(mine.find_or_add(key), cell);
         });
     }
 

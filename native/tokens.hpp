@@ -12,7 +12,7 @@
 #include "unicode.hpp"
 
 struct TokenRules {
-    int shortest_gram = 1, longest_gram = 1;    // n-grams of words
+    int shortest_gram = 1, longest_gram = 1;    // n-grams of words with nothing but blanks between them
     int shortest_chars = 0, longest_chars = 0;  // n-grams of characters inside a word; 0: whole words
 };
 
@@ -50,7 +50,13 @@ public:
 
     void run_ascii(const std::uint8_t* text, std::size_t size) {
         begin();
-        ascii_.run(text, size, [&](const char* bytes, std::size_t length) { word(bytes, std::min(length, longest_token)); });
+        std::size_t last = 0;
+        ascii_.run(text, size, [&](const char* bytes, std::size_t length, std::size_t place) {
+            if (rules_.longest_gram > 1 && !words_.empty() && !std::all_of(text + last, text + place, unicode::is_blank))
+                words_.clear();
+            last = place + length;
+            word(bytes, std::min(length, longest_token));
+        });
     }
 
     // `Char` is a code unit that is a whole code point.
@@ -87,6 +93,7 @@ public:
                 case Kind::separator:
                     if (unit_ != none) end_run();
                     else if (size_) end_word();
+                    if (!unicode::is_blank(*p)) words_.clear();
             }
         }
         if (unit_ != none) end_run();

@@ -30,6 +30,11 @@ inline const Record& record(char32_t c) {
     return records[record_of[std::size_t{block_of[c / 128]} * 128 + c % 128]];
 }
 
+inline bool is_blank(char32_t c) {
+    return c == ' ' || (c >= 0x09 && c <= 0x0D) || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
+           c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
 inline std::size_t encode(char32_t c, char* out) {
     if (c < 0x80) {
         out[0] = static_cast<char>(c);

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+from plausible.decisions import MOST_PROBABLE, Decision
 from plausible.errors import CallError, unknown
 from plausible.model import Model, Scores
 
@@ -21,9 +22,11 @@ class Answer:
 
     Attributes
     ----------
-    label : str
-        The most probable class; of equally probable ones the first by name.
+    label : str or None
+        The class with the least expected cost: the most probable one, if all mistakes cost the same; of equally good
+        ones the first by name. None where the answer is to be unsure.
     probability : float
+        Of the label, or of the most probable class.
     probabilities : dict of str to float
         Of every class, by name.
     tokens, known : int
@@ -32,7 +35,7 @@ class Answer:
         What the reader should know, such as that the document is empty.
     """
 
-    label: str
+    label: str | None
     probability: float
     probabilities: dict[str, float]
     tokens: int
@@ -48,17 +51,17 @@ class Answers(Sequence[Answer]):
     classes : list of str
     """
 
-    def __init__(self, scores: Scores) -> None:
+    def __init__(self, scores: Scores, decision: Decision = MOST_PROBABLE) -> None:
         self._scores = scores
         self.classes = scores.classes
-        self._best = memoryview(scores.best)
+        self._chosen = decision.choose(scores)
         self._undefined = frozenset(scores.undefined)
 
     @property
-    def labels(self) -> list[str]:
-        """The most probable class of each document."""
+    def labels(self) -> list[str | None]:
+        """The class of each document; None where the answer is to be unsure."""
         classes = self.classes
-        return [classes[i] for i in self._best.tolist()]
+        return [None if i < 0 else classes[i] for i in self._chosen]
 
     @property
     def log_probabilities(self) -> Any:
@@ -75,7 +78,7 @@ class Answers(Sequence[Answer]):
         return np.exp(self.log_probabilities)
 
     def __len__(self) -> int:
-        return len(self._best)
+        return len(self._chosen)
 
     @overload
     def __getitem__(self, i: int) -> Answer: ...
@@ -95,14 +98,26 @@ class Answers(Sequence[Answer]):
         row = memoryview(self._scores.log_posterior)
         columns = range(len(self.classes))
         probabilities = {name: math.exp(row[i, k]) for name, k in zip(self.classes, columns, strict=True)}
-        label = self.classes[self._best[i]]
+        chosen = self._chosen[i]
+        label = None if chosen < 0 else self.classes[chosen]
         tokens, known = memoryview(self._scores.tokens)[i], memoryview(self._scores.known)[i]
         note = EMPTY if not tokens else UNKNOWN if not known else UNDEFINED if i in self._undefined else ""
+        if label is None:
+            likely = max(probabilities, key=probabilities.__getitem__)
+            note = f"unsure: perhaps {likely}" + (f"; {note}" if note else "")
+            return Answer(None, probabilities[likely], probabilities, tokens, known, note)
         return Answer(label, probabilities[label], probabilities, tokens, known, note)
 
 
-def classify(model: Model, documents: Sequence[str], threads: int | None = None) -> Answers:
-    """The most probable class of each document, with the probability of every class.
+def classify(
+    model: Model, documents: Sequence[str], threads: int | None = None, *, decision: Decision = MOST_PROBABLE
+) -> Answers:
+    """The class of each document, with the probability of every class.
+
+    Parameters
+    ----------
+    decision : Decision
+        What mistakes cost, and below which probability to be unsure.
 
     Examples
     --------
@@ -113,14 +128,15 @@ def classify(model: Model, documents: Sequence[str], threads: int | None = None)
     >>> classify(model, [""])[0].note
     'no text: answered by the prior'
     """
-    return Answers(model.scores(documents, threads))
+    return Answers(model.scores(documents, threads), decision)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """A document's place in a ranking.
 
-    `score` is the log-odds of the class in nats for each known term; None where the document has none.
+    `score` is the log-odds of the class in nats, for a length like that of the documents learned; None where the
+    document has no known term. `probability` is calibrated.
     """
 
     index: int
@@ -138,8 +154,8 @@ def rank(
 ) -> list[Ranked]:
     """Documents by how much speaks for a class, most first.
 
-    The posterior saturates at 0 and 1, so documents are ranked by the log-odds of the class divided by their number of
-    known terms. Documents without a known term come last.
+    The posterior saturates at 0 and 1, so documents are ranked by length-normalised log-odds: those of the calibration
+    or, without one, the log-odds divided by the number of known terms. Documents without a known term come last.
 
     Parameters
     ----------
@@ -149,13 +165,15 @@ def rank(
     model.class_index(label)
     scores = model.scores(documents, threads)
     column = scores.classes.index(label)
-    log_posterior = memoryview(scores.log_posterior)
+    probabilities, log_odds = memoryview(scores.log_posterior), memoryview(model.log_odds(documents, threads))
     known = memoryview(scores.known).tolist()
     ranked = []
     for i, terms in enumerate(known):
-        own = log_posterior[i, column]
-        odds = own - _log_sum([log_posterior[i, k] for k in range(len(scores.classes)) if k != column])
-        ranked.append(Ranked(i, odds / terms if terms else None, math.exp(own)))
+        own = log_odds[i, column]
+        odds = _difference(own, _log_sum([log_odds[i, k] for k in range(len(scores.classes)) if k != column]))
+        if model.calibration is None and terms:
+            odds /= terms
+        ranked.append(Ranked(i, odds if terms else None, math.exp(probabilities[i, column])))
     ranked.sort(key=lambda one: (one.score is None, -(one.score or 0.0), one.index))
     return ranked[: how_many(top, len(ranked))]
 
@@ -193,8 +211,9 @@ class Evidence:
 class Explanation:
     """Why a document is of one class rather than another.
 
-    `score` is ln P(label given document) - ln P(against given document) in nats: the sum of `prior`, `absent`
-    (Bernoulli events only: the vocabulary's terms that the document lacks) and the weights of `evidence`.
+    `score` is the log-odds of the two classes in nats, calibrated if the model is: the sum of `prior` (what speaks
+    before the first word), `absent` (Bernoulli events only: the vocabulary's terms that the document lacks) and the
+    weights of `evidence`.
     """
 
     label: str
@@ -240,25 +259,27 @@ def explain(model: Model, document: str, label: str | None = None, against: str 
     if against == label:
         raise CallError(f"class {label!r} can't be held against itself")
     one, other = model.class_index(label), model.class_index(against)
+    sharpness = model.sharpness(document)
 
     evidence, ignored = [], []
     bernoulli = model.rules.events == "bernoulli"
-    for term, times, weights in model.scorer.terms(model.tokens.prepare([document])[0]):
-        if weights is None:
+    for term, times, shares in model.scorer.terms(model.terms, model.tokens.prepare([document])[0]):
+        if shares is None:
             ignored.append(term)
             continue
         seen = {c: cell[0 if bernoulli else 1] for c, cell in model.terms.row(term)}
-        weight = _difference(weights[one], weights[other]) * (1 if bernoulli else times)
+        weight = _difference(shares[one], shares[other]) * sharpness
         evidence.append(Evidence(term, times, weight, seen.get(one, 0), seen.get(other, 0)))
     evidence.sort(key=lambda word: (-abs(word.weight), word.term))
-    log_prior = model.log_prior()
-    prior = log_prior[classes.index(label)] - log_prior[classes.index(against)]
-    intercepts = model.scorer.intercepts()
-    absent = _difference(intercepts[one], intercepts[other]) - prior if bernoulli else 0.0
+    starts = model.starts()
+    prior = _difference(starts[label], starts[against]) * sharpness
+    absent = 0.0
+    if bernoulli:
+        intercepts = model.scorer.intercepts()  # type: ignore[union-attr]
+        absent = _difference(intercepts[one], intercepts[other]) * sharpness - prior
     score = prior + absent + math.fsum(word.weight for word in evidence)
-    return Explanation(
-        label, against, math.exp(scores[0, classes.index(label)]), score, prior, absent, evidence, ignored
-    )
+    probability = math.exp(scores[0, classes.index(label)])
+    return Explanation(label, against, probability, score, prior, absent, evidence, ignored)
 
 
 def _difference(one: float, other: float) -> float:

@@ -127,9 +127,7 @@ class NoisyMax:
                 f"{child.name!r} has {len(parents)} parents and {len(pushes)} pushes; give one push a parent"
             )
         absent = np.eye(len(child.states))[0] if leak is None else leak
-        checked = tuple(
-            Table(child, (parent,), push).values for parent, push in zip(parents, pushes, strict=True)
-        )
+        checked = tuple(Table(child, (parent,), push).values for parent, push in zip(parents, pushes, strict=True))
         object.__setattr__(self, "child", child)
         object.__setattr__(self, "parents", tuple(parents))
         object.__setattr__(self, "pushes", checked)
@@ -145,10 +143,18 @@ class NoisyMax:
             below = below * push.cumsum(axis=-1).reshape(spread)
         return Table(self.child, self.parents, np.diff(below, axis=-1, prepend=0.0).clip(0))
 
+    def links(self) -> list[Array]:
+        """The causes joined one after the other: P(highest so far | highest before, this parent).
 
-def noisy_or(
-    child: Variable, parents: Sequence[Variable], chances: Sequence[float], leak: float = 0.0
-) -> NoisyMax:
+        The first link has the leak in it and no "highest before".
+        """
+        pushes = [push.cumsum(axis=-1) for push in self.pushes]
+        first = self.leak.cumsum() * pushes[0]
+        rest = [np.tril(np.ones((len(self.leak),) * 2)).T[:, None, :] * push for push in pushes[1:]]
+        return [np.diff(below, axis=-1, prepend=0.0) for below in (first, *rest)]
+
+
+def noisy_or(child: Variable, parents: Sequence[Variable], chances: Sequence[float], leak: float = 0.0) -> NoisyMax:
     """Each parent that is present, its last state, brings the child about with its own chance.
 
     The child and the parents have two states, absent then present. `leak` is the chance of the child

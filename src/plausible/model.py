@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from plausible import _native
+from plausible.calibration import Calibration
 from plausible.counts import Counts
 from plausible.encode import Columns
 from plausible.errors import CallError, DataError, ModelError, unknown
@@ -19,6 +20,13 @@ from plausible.priors import Rules
 from plausible.text import Tokens
 
 Documents = Sequence[str]
+
+REST = 4.0
+"""The evidence of the other classes is smoothed this much more than that of the class (chosen by leave-one-out)."""
+LEAST_PAIRS = 2
+"""Documents that a pair of words is seen in, or it does not take part."""
+DAMPED: dict[str, Any] = {"raw": False, "spread": 0.5, "rarity": (0.5, 1.0)}
+RAW: dict[str, Any] = {"raw": True, "spread": 0.0, "rarity": (0.0, 0.0)}
 
 
 def default_threads() -> int:
@@ -70,6 +78,8 @@ class Model:
         How counts become probabilities; `estimate` gives a model with other rules on the same counts.
     reading : Reading
         Which columns and headers hold the text.
+    calibration : Calibration, optional
+        How scores become probabilities; without one they are what the rules say, too sure of themselves.
 
     Examples
     --------
@@ -89,12 +99,14 @@ class Model:
         rules: Rules | None = None,
         reading: Reading | None = None,
         counts: Counts | None = None,
+        calibration: Calibration | None = None,
     ) -> None:
         self.tokens = tokens or Tokens()
         self.rules = rules or Rules()
         self.reading = reading or Reading()
         self.counts = counts or Counts({"text": self.tokens.terms()})
-        self._estimated: tuple[int, _native.Scorer] | None = None
+        self.calibration = calibration
+        self._estimated: tuple[int, Calibration | None, _native.Scorer | _native.Weighted] | None = None
 
     @property
     def classes(self) -> list[str]:
@@ -142,35 +154,65 @@ class Model:
 
     def copy(self) -> Model:
         """A model with counts of its own."""
-        other = Model(self.tokens, self.rules, self.reading)
+        other = Model(self.tokens, self.rules, self.reading, calibration=self.calibration)
         other.counts.merge(self.counts)
         return other
 
     def estimate(self, **changes: Any) -> Model:
-        """A model with other rules on the same counts."""
-        return Model(self.tokens, replace(self.rules, **changes), self.reading, self.counts)
+        """A model with other rules on the same counts. Its calibration, if any, stays only if the events stay."""
+        rules = replace(self.rules, **changes)
+        kept = self.calibration if (rules.events, rules.pairs) == (self.rules.events, self.rules.pairs) else None
+        return Model(self.tokens, rules, self.reading, self.counts, kept)
+
+    def uncalibrated(self) -> Model:
+        """The same model with its probabilities as they come."""
+        return Model(self.tokens, self.rules, self.reading, self.counts)
 
     @property
-    def scorer(self) -> _native.Scorer:
-        """The probabilities under the rules, estimated when the counts have changed."""
-        if self._estimated is None or self._estimated[0] != self.counts.changes:
+    def scorer(self) -> _native.Scorer | _native.Weighted:
+        """The weights under the rules, estimated when the counts have changed."""
+        if self._estimated is None or self._estimated[:2] != (self.counts.changes, self.calibration):
             if not self.counts.total:
                 raise ModelError("the model has learned nothing yet; learn documents first")
-            rules = self.rules
-            scorer = _native.Scorer(
-                self.terms,
-                self.counts.documents,
-                bernoulli=rules.events == "bernoulli",
-                m=rules.smoothing.m,
-                share=rules.smoothing.share,
-                log_prior=rules.log_prior(list(self.counts.index)),
-                min_count=rules.min_count,
-                drop_most_frequent=rules.drop_most_frequent,
-                min_length=rules.min_length,
-                stop=sorted(rules.stop_words),
-            )
-            self._estimated = (self.counts.changes, scorer)
-        return self._estimated[1]
+            scorer = self._weighted() if self.rules.log_odds else self._m_estimates()
+            self._estimated = (self.counts.changes, self.calibration, scorer)
+        return self._estimated[2]
+
+    def _m_estimates(self) -> _native.Scorer:
+        rules = self.rules
+        return _native.Scorer(
+            self.terms,
+            self.counts.documents,
+            bernoulli=rules.events == "bernoulli",
+            m=rules.smoothing.m,
+            a=rules.smoothing.a,
+            share=rules.smoothing.share,
+            log_prior=rules.log_prior(list(self.counts.index)),
+            min_count=rules.min_count,
+            drop_most_frequent=rules.drop_most_frequent,
+            min_length=rules.min_length,
+            stop=sorted(rules.stop_words),
+        )
+
+    def _weighted(self) -> _native.Weighted:
+        rules = self.rules
+        style = RAW if rules.events == "odds" else DAMPED
+        a = rules.smoothing.a
+        channels = [(False, a, a)] if len(self.classes) == 2 else [(False, a, 0.0), (False, 0.0, REST * a)]
+        if rules.pairs:
+            channels.append((True, a, a))
+        scorer = _native.Weighted(
+            self.terms,
+            self.counts.documents,
+            **style,
+            least=(1, LEAST_PAIRS),
+            channels=channels,
+            min_length=rules.min_length,
+            stop=sorted(rules.stop_words),
+        )
+        factors = self.calibration.factors if self.calibration else ()
+        scorer.fold(factors if len(factors) == len(channels) else [1.0] * len(channels))
+        return scorer
 
     @property
     def class_indices(self) -> list[int]:
@@ -191,22 +233,84 @@ class Model:
 
     def scores(self, documents: Documents, threads: int | None = None) -> Scores:
         """ln P(class given document) of each document."""
-        return self._scores(documents, None, threads)
+        return self._linked(self.scorer.score(self.tokens.prepare(documents), threads=threads or default_threads()))
 
     def scores_left_out(self, documents: Documents, labels: Sequence[str], threads: int | None = None) -> Scores:
         """The same for documents that were learned, each scored as if it had not been.
 
-        Exact for every rule, in one pass: the document's own counts are taken away before it is scored.
+        Exact for every rule, in one pass: the document's own counts are taken away before it is scored. (The few
+        numbers of the calibration stay.)
         """
-        _check_documents(documents, labels)
-        return self._scores(documents, [self.class_index(label) for label in labels], threads)
+        raw, tokens, known = self._left_out(documents, labels, threads)
+        if not self.rules.log_odds:
+            return self._linked((raw, tokens, known))
+        import numpy as np
 
-    def _scores(self, documents: Documents, own: list[int] | None, threads: int | None) -> Scores:
-        raw, tokens, known = self.scorer.score(
-            self.tokens.prepare(documents), own=own, threads=threads or default_threads()
+        channels = np.asarray(raw).reshape(len(documents), -1, len(self.counts.documents))
+        factors = self.calibration.factors if self.calibration else (1.0,) * channels.shape[1]
+        return self._linked((np.ascontiguousarray(np.tensordot(channels, factors, (1, 0))), tokens, known))
+
+    def calibrate(self, documents: Documents, labels: Sequence[str], threads: int | None = None) -> None:
+        """Fit the calibration on documents that were learned, each scored as if it had not been."""
+        import numpy as np
+
+        from plausible import calibration
+
+        width = len(self.counts.documents)
+        most = calibration.LARGEST // (3 * width) + calibration.FEWEST
+        documents, labels = documents[:most], labels[:most]
+        raw, tokens, _ = self._left_out(documents, labels, threads)
+        channels = np.asarray(raw).reshape(len(documents), -1, width)[:, :, self.class_indices]
+        place = {name: k for k, name in enumerate(self.classes)}
+        truth = np.array([place[label] for label in labels], np.int64)
+        self.calibration = calibration.fit(
+            channels, np.asarray(tokens), truth, self.classes, with_bias=self.rules.log_odds
         )
-        log_posterior, best, undefined = _native.log_posteriors(raw, self.class_indices, self.log_prior())
+
+    def _left_out(self, documents: Documents, labels: Sequence[str], threads: int | None) -> tuple[Any, Any, Any]:
+        _check_documents(documents, labels)
+        own = [self.class_index(label) for label in labels]
+        scores: tuple[Any, Any, Any] = self.scorer.score_without(
+            self.tokens.prepare(documents), own, threads=threads or default_threads()
+        )
+        return scores
+
+    def _linked(self, scored: tuple[Any, Any, Any], *, tail: bool = True) -> Scores:
+        raw, tokens, known = scored
+        link: dict[str, Any] = {"known": None if self.rules.events == "bernoulli" else known}
+        if self.calibration is not None:
+            given = self.calibration
+            link |= {
+                "factor": 1.0 if self.rules.log_odds else given.factors[0],
+                "power": given.power,
+                "mean_log_length": given.mean_log_length,
+                "tail": given.tail if tail else 0.0,
+                "flat": given.flat,
+                "bias": [given.bias.get(name, 0.0) for name in self.classes] if given.bias else [],
+            }
+        linked = _native.log_posteriors(raw, self.class_indices, self.log_prior(), tokens, **link)
+        log_posterior, best, undefined = linked
         return Scores(self.classes, log_posterior, best, tokens, known, undefined)
+
+    def log_odds(self, documents: Documents, threads: int | None = None) -> Any:
+        """ln of the link's softmax, without the tail that keeps probabilities from 0 and 1; for ranking."""
+        scored = self.scorer.score(self.tokens.prepare(documents), threads=threads or default_threads())
+        return self._linked(scored, tail=False).log_posterior
+
+    def sharpness(self, document: str) -> float:
+        """What the calibration multiplies the scores of a document by."""
+        if self.calibration is None:
+            return 1.0
+        length = max(sum(times for _, times, _ in self.scorer.terms(self.terms, self.tokens.prepare([document])[0])), 1)
+        away = -self.calibration.power * (math.log(length) - self.calibration.mean_log_length)
+        return math.exp(min(max(away, -5.0), 5.0)) * (1.0 if self.rules.log_odds else self.calibration.factors[0])
+
+    def starts(self) -> dict[str, float]:
+        """What each class starts with: ln P(c), or the calibration's bias where that replaces it."""
+        if not self.rules.log_odds:
+            return dict(zip(self.classes, self.log_prior(), strict=True))
+        bias = self.calibration.bias if self.calibration else {}
+        return {name: bias.get(name, 0.0) for name in self.classes}
 
     def __repr__(self) -> str:
         return f"Model({self.documents:,} documents, {len(self.classes)} classes)"

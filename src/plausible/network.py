@@ -138,9 +138,7 @@ class Network:
         values = np.asarray(joint, dtype=np.float64)
         shape = tuple(len(variable.states) for variable in variables)
         if values.shape != shape:
-            raise ModelError(
-                f"the joint table has shape {values.shape}, but the variables have {shape} states"
-            )
+            raise ModelError(f"the joint table has shape {values.shape}, but the variables have {shape} states")
         if not (values >= 0).all() or not np.isfinite(values.sum()) or values.sum() <= 0:
             raise ModelError("the joint table holds a number below 0 or NaN, or is all 0; mend it")
         names = [variable.name for variable in variables]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from plausible.errors import CallError
 
-Events = Literal["multinomial", "bernoulli"]
+Events = Literal["multinomial", "bernoulli", "weighted", "odds"]
 
 
 def m_estimate(n_c: float, n: float, p: float, m: float) -> float:
@@ -42,24 +42,32 @@ def m_estimate(n_c: float, n: float, p: float, m: float) -> float:
 class Smoothing:
     """How far probabilities are drawn to the prior.
 
-    `m` is the equivalent sample size; None is Laplace's rule, one more of everything: m = |V| for multinomial
-    events, m = 2 for Bernoulli events, m = the number of states for categories. With `share`, the prior of a term is
-    its share of the whole collection, not 1/|V|.
+    Parameters
+    ----------
+    m : float, optional
+        The equivalent sample size.
+    a : float
+        What is added to every count, if m is not given: m = a |V| for multinomial events, m = 2 a for Bernoulli events,
+        a times the number of states for categories. 1 is Laplace's rule.
+    share : bool
+        The prior of a term is its share of the whole collection, not 1/|V|.
 
     Examples
     --------
-    >>> Smoothing.parse("laplace"), Smoothing.parse("m=100"), Smoothing.parse("mle")
-    (Smoothing(m=None, share=False), Smoothing(m=100.0, share=False), Smoothing(m=0.0, share=False))
-    >>> str(Smoothing.parse("m=2.5,share"))
-    'm=2.5,share'
+    >>> Smoothing.parse("laplace"), Smoothing.parse("mle")
+    (Smoothing(m=None, a=1.0, share=False), Smoothing(m=0.0, a=1.0, share=False))
+    >>> str(Smoothing.parse("m=2.5,share")), str(Smoothing.parse("a=0.1"))
+    ('m=2.5,share', 'a=0.1')
     """
 
     m: float | None = None
+    a: float = 1.0
     share: bool = False
 
     def __post_init__(self) -> None:
-        if self.m is not None and not (self.m >= 0 and math.isfinite(self.m)):
-            raise CallError(f"m must be a number that is not negative, not {self.m!r}")
+        for name, value in (("m", self.m), ("a", self.a)):
+            if value is not None and not (value >= 0 and math.isfinite(value)):
+                raise CallError(f"{name} must be a number that is not negative, not {value!r}")
 
     @classmethod
     def parse(cls, text: str | Smoothing) -> Smoothing:
@@ -72,15 +80,23 @@ class Smoothing:
                 return cls(share=share)
             if rule == "mle" and not share:
                 return cls(m=0.0)
-            if rule.startswith("m="):
+            name, _, number = rule.partition("=")
+            if name in ("m", "a"):
                 try:
-                    return cls(m=float(rule[2:]), share=share)
+                    value = float(number)
                 except ValueError:
                     pass
-        raise CallError(f"smoothing {text!r}: use laplace, mle, m=X, or m=X,share (such as m=100)")
+                else:
+                    return cls(m=value, share=share) if name == "m" else cls(a=value, share=share)
+        raise CallError(
+            f"smoothing {text!r}: use laplace, mle, m=X, a=X, or one of these with ,share (such as m=100,share)"
+        )
 
     def __str__(self) -> str:
-        rule = "laplace" if self.m is None else "mle" if self.m == 0 else f"m={self.m:g}"
+        if self.m is None:
+            rule = "laplace" if self.a == 1 else f"a={self.a:g}"
+        else:
+            rule = "mle" if self.m == 0 else f"m={self.m:g}"
         return rule + (",share" if self.share else "")
 
 
@@ -90,8 +106,12 @@ class Rules:
 
     Parameters
     ----------
-    events : "multinomial" or "bernoulli"
-        Whether each occurrence of a word counts, or each document that holds it (McCallum and Nigam 1998).
+    events : "multinomial", "bernoulli", "weighted" or "odds"
+        Whether each occurrence of a word counts, or each document that holds it (McCallum and Nigam 1998). "weighted"
+        damps and normalises the occurrences within a document, weighs rare words higher and adds the evidence of the
+        other classes (after Rennie et al. 2003; docs/weighted.md); "odds" only adds that evidence.
+    pairs : bool
+        Whether n-grams of words take part in weighted events and odds, if they were counted.
     smoothing : Smoothing
     prior : "fractions", "uniform" or mapping of class to probability
         Of the classes.
@@ -106,6 +126,7 @@ class Rules:
     """
 
     events: Events = "multinomial"
+    pairs: bool = False
     smoothing: Smoothing = field(default_factory=Smoothing)
     prior: Literal["fractions", "uniform"] | Mapping[str, float] = "fractions"
     drop_most_frequent: int = 0
@@ -114,8 +135,15 @@ class Rules:
     stop_words: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        if self.events not in ("multinomial", "bernoulli"):
-            raise CallError(f"events {self.events!r}: use multinomial or bernoulli")
+        if self.events not in get_args(Events):
+            raise CallError(f"events {self.events!r}: use {', '.join(get_args(Events))}")
+        if self.log_odds and (self.smoothing.m is not None or not self.smoothing.a > 0 or self.smoothing.share):
+            raise CallError(f"smoothing {self.smoothing}: {self.events} events take laplace or a=X with X above 0")
+        if self.log_odds and (self.drop_most_frequent or self.min_count > 1 or self.prior != "fractions"):
+            raise CallError(
+                f"{self.events} events weigh words and classes themselves; drop_most_frequent, min_count and prior go "
+                "with multinomial and bernoulli events"
+            )
         for name, least in (("drop_most_frequent", 0), ("min_count", 1), ("min_length", 1)):
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
@@ -125,6 +153,11 @@ class Rules:
                 raise CallError(f"prior {self.prior!r}: use fractions, uniform, or a probability for each class")
         elif not all(p > 0 for p in self.prior.values()) or not math.isclose(sum(self.prior.values()), 1, abs_tol=1e-6):
             raise CallError("the prior of each class must be above 0, and their sum 1")
+
+    @property
+    def log_odds(self) -> bool:
+        """Whether the evidence of the other classes counts, too."""
+        return self.events in ("weighted", "odds")
 
     def log_prior(self, classes: list[str]) -> list[float]:
         """ln P(c) of each class where it is not the fraction of documents; else empty."""

@@ -31,9 +31,7 @@ def random_network(
     cpds = []
     for place, i in enumerate(order):
         count = min(place, int(rng.integers(0, most_parents + 1)))
-        parents = (
-            [variables[j] for j in rng.choice(order[:place], size=count, replace=False)] if count else []
-        )
+        parents = [variables[j] for j in rng.choice(order[:place], size=count, replace=False)] if count else []
         shape = tuple(len(v.states) for v in (*parents, variables[i]))
         values = rng.dirichlet(np.ones(shape[-1]), size=prod(shape[:-1])).reshape(shape)
         keep = rng.random(shape) >= zeros

@@ -43,6 +43,10 @@ encoding_option = click.option("--encoding", metavar="NAME", help="Of the files;
 @click.argument("model_file", metavar="MODEL")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--probabilities", is_flag=True, help="Print the probability of every class.")
+@click.option(
+    "--unsure-below", type=float, default=0.0, metavar="P", help="Give no class if its probability is below P."
+)
+@click.option("--cost", "costs", multiple=True, metavar="TRUE:ANSWER=X", help="What a mistake costs; others cost 1.")
 @where_option
 @encoding_option
 @threads_option
@@ -51,6 +55,8 @@ def classify(
     model_file: str,
     sources: tuple[str, ...],
     probabilities: bool,
+    unsure_below: float,
+    costs: tuple[str, ...],
     where: str | None,
     encoding: str | None,
     threads: int | None,
@@ -64,14 +70,20 @@ def classify(
       cat letter.txt | plausible classify mail.plausible -
     """
     from plausible.answers import classify as answers_of
+    from plausible.decisions import Decision, cost
     from plausible.files.model import load
 
     model = load(model_file)
+    decision = Decision(dict(map(cost, costs)), unsure_below)
 
     def records() -> Iterator[dict[str, Any]]:
         for batch in _read(model, sources, where, encoding):
-            for i, answer in enumerate(answers_of(model, batch.texts, threads)):
-                record = {"name": batch.place(i), "label": answer.label, "probability": answer.probability}
+            for i, answer in enumerate(answers_of(model, batch.texts, threads, decision=decision)):
+                record: dict[str, Any] = {
+                    "name": batch.place(i),
+                    "label": answer.label,
+                    "probability": answer.probability,
+                }
                 if probabilities:
                     record["probabilities"] = answer.probabilities
                 yield {**record, "note": answer.note}
@@ -85,6 +97,7 @@ def classify(
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--for", "label", required=True, metavar="CLASS", help="The class to rank for.")
 @click.option("--top", metavar="N|X%", help="Only the first N, or X percent.")
+@click.option("--unique", is_flag=True, help="Leave out documents that nearly repeat a better one.")
 @where_option
 @encoding_option
 @threads_option
@@ -94,6 +107,7 @@ def rank(
     sources: tuple[str, ...],
     label: str,
     top: str | None,
+    unique: bool,
     where: str | None,
     encoding: str | None,
     threads: int | None,
@@ -104,7 +118,8 @@ def rank(
     \b
       plausible rank mail.plausible inbox.mbox --for like --top 10%
 
-    The score is the log-odds of the class, in nats for each known word. Documents without one come last.
+    The score is the log-odds of the class in nats, for a length like that of the documents learned. Documents without
+    a known word come last.
     """
     from plausible.answers import how_many
     from plausible.answers import rank as ranked
@@ -115,12 +130,23 @@ def rank(
     entries: list[tuple[bool, float, int, Ranked, str, str]] = []
     for batch in _read(model, sources, where, encoding):
         for one in ranked(model, batch.texts, label, threads=threads):
-            text = " ".join(batch.texts[one.index][:200].split())
+            text = batch.texts[one.index]
             entries.append((one.score is None, -(one.score or 0.0), len(entries), one, batch.place(one.index), text))
     entries.sort(key=lambda entry: entry[:3])
+    if unique:
+        from plausible.duplicates import first_of_each
+
+        firsts = first_of_each([entry[-1] for entry in entries])
+        entries = [entry for i, entry in enumerate(entries) if firsts[i] == i]
     show.rows(
         (
-            {"rank": i, "name": name, "score": one.score, "probability": one.probability, "start": text[:80]}
+            {
+                "rank": i,
+                "name": name,
+                "score": one.score,
+                "probability": one.probability,
+                "start": " ".join(text[:200].split())[:80],
+            }
             for i, (_, _, _, one, name, text) in enumerate(entries[: how_many(wanted, len(entries))], 1)
         ),
         format_,

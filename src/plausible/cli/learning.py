@@ -11,6 +11,7 @@ from plausible.cli import show
 from plausible.cli.options import (
     add,
     learning_options,
+    model_options,
     opened,
     progress_bar,
     reading_options,
@@ -22,7 +23,7 @@ from plausible.cli.options import (
 )
 from plausible.errors import CallError
 
-learning = add(reading_options, token_options, rule_options, threads_option)
+learning = add(reading_options, token_options, model_options, rule_options, threads_option)
 output_option = click.option(
     "-o", "--output", required=True, type=click.Path(), metavar="FILE", help="The model file to write."
 )
@@ -73,6 +74,11 @@ def learn(source: str | None, sql: str | None, output: str, format_: show.Format
 @click.option("--test-share", type=float, metavar="X", help="Test on this share, chosen at random. [1/3]")
 @click.option("--folds", type=int, metavar="K", help="Cross-validate in K parts.")
 @click.option("--leave-one-out", is_flag=True, help="Test each document with what all others teach; exact.")
+@click.option("--for", "label", metavar="CLASS", help="Also: the share of this class in the top tenth.")
+@click.option(
+    "--against", is_flag=True, help="Also: the majority class, Rocchio, and a linear SVM if scikit-learn is there."
+)
+@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the reliability diagram (.png or .svg).")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
 @click.option("--fail-under", type=float, metavar="X", help="Exit with 3 if the accuracy is below X.")
 @learning
@@ -87,6 +93,9 @@ def evaluate(
     test_share: float | None,
     folds: int | None,
     leave_one_out: bool,
+    label: str | None,
+    against: bool,
+    plot: str | None,
     seed: int,
     fail_under: float | None,
     format_: show.Format | None,
@@ -109,10 +118,16 @@ def evaluate(
         test_share=test_share,
         folds=folds,
         leave_one_out=leave_one_out,
+        label=label,
+        against=against,
         seed=seed,
         progress=progress_bar("evaluating"),
     )
     record = asdict(result)
+    if plot is not None:
+        from plausible.reliability import plot as draw
+
+        draw(plot, result.reliability, result.before.reliability if result.before else ())
     show.one(record, format_, lambda: _evaluation_table(record))
     if fail_under is not None and result.accuracy < fail_under:
         click.echo(f"accuracy {result.accuracy:.4f} is below {fail_under:g}", err=True)
@@ -120,8 +135,34 @@ def evaluate(
 
 
 def _evaluation_table(record: dict[str, Any]) -> str:
-    figures = ["accuracy", "macro_f1", "log_loss", "calibration_error", "n_train", "n_test", "vocabulary"]
+    before = record["before"] or {}
+    figures: list[dict[str, Any]] = [
+        {
+            "figure": name,
+            "value": show.display(record[name]),
+            "before calibration": show.display(before[name]) if name in before else "",
+        }
+        for name in (
+            "accuracy",
+            "macro_f1",
+            "log_loss",
+            "brier",
+            "calibration_error",
+            "n_train",
+            "n_test",
+            "vocabulary",
+        )
+    ]
+    figures += [
+        {"figure": f"top tenth: {name}", "value": show.display(value), "before calibration": ""}
+        for name, value in record["top_tenth"].items()
+    ]
+    out = [show.table(figures, ["figure", "value", *(["before calibration"] if before else [])])]
+
     rows = [{"class": name, **record["per_class"][name]} for name in record["classes"]]
+    more = f"… and {len(rows) - 50:,} more classes (--format json has all)\n" if len(rows) > 50 else ""
+    out.append(show.table(rows[:50], ["class", "tested", "precision", "recall", "f1"]) + more)
+
     errors = sorted(
         (
             (times, truth, answer)
@@ -131,14 +172,34 @@ def _evaluation_table(record: dict[str, Any]) -> str:
         ),
         key=lambda error: (-error[0], error[1:]),
     )
-    confused = [{"class": truth, "answered": answer, "documents": times} for times, truth, answer in errors[:10]]
-    out = show.table([{"figure": name, "value": show.display(record[name])} for name in figures], ["figure", "value"])
-    out += "\n" + show.table(rows[:50], ["class", "tested", "precision", "recall", "f1"])
-    if len(rows) > 50:
-        out += f"… and {len(rows) - 50:,} more classes (--format json has all)\n"
-    if confused:
-        out += "\nmost confused\n" + show.table(confused, ["class", "answered", "documents"])
-    return out
+    if errors:
+        confused = [{"class": truth, "answered": answer, "documents": times} for times, truth, answer in errors[:10]]
+        out.append("most confused\n" + show.table(confused, ["class", "answered", "documents"]))
+
+    bins = [
+        {
+            "stated": f"{one['low']:.2f}–{one['high']:.2f}",
+            "documents": one["documents"],
+            "confidence": one["confidence"],
+            "accuracy": one["accuracy"],
+            "": show.scale(one["accuracy"], one["confidence"]),
+        }
+        for one in record["reliability"]
+    ]
+    out.append(
+        "are the probabilities right? (█ accuracy, │ what was stated)\n"
+        + show.table(bins, ["stated", "documents", "confidence", "accuracy", ""])
+    )
+    sure = [
+        {"if unsure below": one["confidence"], "answered": one["coverage"], "accuracy": one["accuracy"]}
+        for one in record["coverage"]
+    ]
+    out.append(show.table(sure, ["if unsure below", "answered", "accuracy"]))
+    if record["against"]:
+        beside = [{"method": "plausible", "accuracy": record["accuracy"], "macro_f1": record["macro_f1"]}]
+        beside += [{"method": name, **values} for name, values in record["against"].items()]
+        out.append(show.table(beside, ["method", "accuracy", "macro_f1"]))
+    return "\n".join(out)
 
 
 @click.command(short_help="Change the rules of a model without its data.")

@@ -15,11 +15,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-PRESETS: dict[str, dict[str, Any]] = {
-    "book": {"events": "multinomial", "smoothing": "laplace", "prior": "fractions"},
-}
-"""book: Mitchell 1997, table 6.2, to the letter."""
-
 
 def span(text: str | None) -> tuple[int, int] | None:
     """ "A-B" or "A" as a pair of numbers."""
@@ -55,10 +50,20 @@ token_options = add(
     click.option("--stem", metavar="LANGUAGE", help="Stem words (extra: plausible[stem])."),
 )
 
+MODEL_HELP = (
+    "weighted (the default): words damped and weighted. plain: multinomial, Laplace. book: the same, not calibrated "
+    "(Mitchell 1997, table 6.2). auto: chosen by leave-one-out."
+)
+
 rule_options = add(
-    click.option("--model", type=click.Choice(sorted(PRESETS)), help="book: Mitchell's table 6.2 to the letter."),
-    click.option("--events", type=click.Choice(["multinomial", "bernoulli"]), help="Count occurrences, or documents."),
-    click.option("--smoothing", metavar="RULE", help="laplace, m=X, m=X,share or mle. [laplace]"),
+    click.option(
+        "--events",
+        type=click.Choice(["multinomial", "bernoulli", "weighted", "odds"]),
+        help="What counts: occurrences, documents, or damped and weighted words.",
+    ),
+    click.option(
+        "--smoothing", metavar="RULE", help="laplace, mle, m=X, a=X; with ,share the prior of a word is its share."
+    ),
     click.option("--prior", type=click.Choice(["fractions", "uniform"]), help="Of the classes. [fractions]"),
     click.option("--drop-most-frequent", type=int, metavar="N", help="Leave out the N most frequent words."),
     click.option("--min-count", type=int, metavar="K", help="Leave out words seen less than K times."),
@@ -71,13 +76,22 @@ rule_options = add(
     ),
 )
 
+model_options = add(
+    click.option(
+        "--model",
+        type=click.Choice(["weighted", "plain", "book", "auto"]),
+        help=MODEL_HELP,
+    ),
+    click.option("--raw", is_flag=True, help="Leave the probabilities as they come, too sure of themselves."),
+)
+
 threads_option = click.option("--threads", type=click.IntRange(1), metavar="N", help="[all processors]")
 sql_option = click.option("--sql", metavar="QUERY", help="Read what an SQL query gives, instead of SOURCE.")
 
 
 def rule_changes(given: dict[str, Any]) -> dict[str, Any]:
     """The fields of `Rules` that the user named, taken out of the command's parameters."""
-    changes = dict(PRESETS.get(given.pop("model") or "", {}))
+    changes: dict[str, Any] = {}
     for name in ("events", "smoothing", "prior", "drop_most_frequent", "min_count", "min_length"):
         value = given.pop(name)
         if value is not None:
@@ -96,10 +110,10 @@ def learning_options(given: dict[str, Any]) -> Options:
     from plausible.learning.classifier import options_from
 
     keywords = rule_changes(given)
-    for name in ("target", "text", "where", "encoding", "headers", "strict", "stem", "threads"):
+    for name in ("model", "raw", "target", "text", "where", "encoding", "headers", "strict", "stem", "threads"):
         keywords[name] = given.pop(name)
     ngrams, chars = span(given.pop("ngrams")), span(given.pop("chars"))
-    return options_from(ngrams=ngrams or (1, 1), chars=chars, **keywords)
+    return options_from(ngrams=ngrams, chars=chars, **keywords)
 
 
 def opened(source: Any, sql: str | None, options: Options) -> Source:

@@ -1,8 +1,9 @@
 """The model file: a zip of JSON and `.npy` arrays.
 
 `model.json` says what the model is; `text.terms` holds the terms, sorted, one a line; `text.sizes.npy` for each term
-the number of classes that have seen it; `text.labels.npy`, `text.documents.npy` and `text.occurrences.npy` for each of
-those the class, its documents with the term and the term's occurrences. Nothing in the file can run code. The same
+the number of classes that have seen it; `text.labels.npy`, `text.documents.npy`, `text.occurrences.npy` and
+`text.masses.npy` for each of those the class, its documents with the term, the term's occurrences, and their damped and
+normalised sum (see native/terms.hpp). Nothing in the file can run code. The same
 counts and rules give the same bytes, in whatever order they were learned.
 """
 
@@ -10,12 +11,15 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import os
 import struct
 import zipfile
 import zlib
+from dataclasses import asdict
 from typing import Any
 
+from plausible.calibration import Calibration
 from plausible.counts import Counts
 from plausible.encode import Columns
 from plausible.errors import CallError, ModelError, PlausibleError
@@ -25,7 +29,7 @@ from plausible.priors import Rules, Smoothing
 from plausible.text import Tokens
 
 FORMAT = 1
-ARRAYS = ("sizes", "labels", "documents", "occurrences")
+ARRAYS = ("sizes", "labels", "documents", "occurrences", "masses")
 MOST_UNPACKED = 200
 """A file that unpacks to more than this many times its size is no model."""
 _MAGIC = b"\x93NUMPY\x01\x00"
@@ -48,7 +52,9 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         },
         "rules": {
             "events": model.rules.events,
+            "pairs": model.rules.pairs,
             "m": model.rules.smoothing.m,
+            "a": model.rules.smoothing.a,
             "share": model.rules.smoothing.share,
             "prior": model.rules.prior
             if isinstance(model.rules.prior, str)
@@ -58,6 +64,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
             "min_length": model.rules.min_length,
             "stop_words": sorted(model.rules.stop_words),
         },
+        "calibration": _calibration_to_json(model.calibration),
     }
     with (
         replacing(path) as file,
@@ -141,7 +148,8 @@ def _model(members: dict[str, bytes], name: str) -> Model:
         Tokens(tuple(tokens["ngrams"]), tuple(tokens["chars"]) if tokens["chars"] else None, tokens["stem"]),
         Rules(
             events=rules["events"],
-            smoothing=Smoothing(rules["m"], rules["share"]),
+            pairs=rules["pairs"],
+            smoothing=Smoothing(rules["m"], rules["a"], rules["share"]),
             prior=rules["prior"],
             drop_most_frequent=rules["drop_most_frequent"],
             min_count=rules["min_count"],
@@ -149,6 +157,7 @@ def _model(members: dict[str, bytes], name: str) -> Model:
             stop_words=frozenset(rules["stop_words"]),
         ),
         Reading(Columns(tuple(reading["text"]), reading["target"]), reading["headers"]),
+        calibration=_calibration_from_json(head["calibration"]),
     )
     model.terms.load(
         members["text.terms"],
@@ -157,6 +166,25 @@ def _model(members: dict[str, bytes], name: str) -> Model:
     )
     model.counts = Counts({"text": model.terms}, {label: i for i, label in enumerate(classes)}, list(documents))
     return model
+
+
+def _calibration_to_json(calibration: Calibration | None) -> dict[str, Any] | None:
+    if calibration is None:
+        return None
+    return {**asdict(calibration), "bias": dict(sorted(calibration.bias.items()))}
+
+
+def _calibration_from_json(given: dict[str, Any] | None) -> Calibration | None:
+    if given is None:
+        return None
+    numbers = [
+        *given["factors"],
+        *given["bias"].values(),
+        *(given[k] for k in ("power", "mean_log_length", "tail", "flat")),
+    ]
+    if not all(type(x) in (int, float) and math.isfinite(x) for x in numbers) or not 0 <= given["tail"] < 1:
+        raise ValueError("its calibration is out of range")
+    return Calibration(**{**given, "factors": tuple(given["factors"])})
 
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:

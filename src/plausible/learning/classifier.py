@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from plausible.encode import Batch, batches, choose_columns, labelled
-from plausible.errors import CallError, DataError, PlausibleWarning
+from plausible.errors import CallError, DataError, PlausibleWarning, unknown
+from plausible.learning.sample import Sample
 from plausible.model import Model, Reading
-from plausible.priors import Events, Rules, Smoothing
+from plausible.priors import Rules, Smoothing
 from plausible.sources import Source, open_source
 from plausible.text import Tokens
 
@@ -21,7 +22,10 @@ Progress = Callable[[Source], None]
 
 @dataclass(frozen=True)
 class Options:
-    """What the user says of learning; see `Rules`, `Tokens` and `sources.Options` for each."""
+    """What the user says of learning; see `Rules`, `Tokens` and `sources.Options` for each.
+
+    With `raw` probabilities are left as the rules give them; with `auto` the rules are chosen by leave-one-out.
+    """
 
     target: str | None = None
     text: Sequence[str] = ()
@@ -31,6 +35,8 @@ class Options:
     strict: bool = False
     tokens: Tokens = field(default_factory=Tokens)
     rules: Rules = field(default_factory=Rules)
+    raw: bool = False
+    auto: bool = False
     threads: int | None = None
 
     def open(self, given: Any) -> Source:
@@ -44,29 +50,67 @@ class Options:
         return Model(self.tokens, self.rules, Reading(columns, self.headers))
 
 
+MODELS: dict[str, dict[str, Any]] = {
+    "weighted": {"events": "weighted", "smoothing": "a=0.1"},
+    "plain": {},
+    "book": {"raw": True},
+    "auto": {"auto": True},
+}
+"""weighted: damped and weighted words, the default. plain: multinomial events, Laplace's rule. book: the same with the
+posterior as it comes, Mitchell 1997, table 6.2, to the letter. auto: chosen by leave-one-out."""
+
+PLAIN_OPTIONS = ("events", "smoothing", "prior", "drop_most_frequent", "min_count")
+
+
 def options_from(
     *,
+    model: Literal["weighted", "plain", "book", "auto"] | None = None,
     target: str | None = None,
     text: str | Sequence[str] = (),
     where: str | None = None,
     encoding: str | None = None,
     headers: str | None = None,
-    events: Events = "multinomial",
-    smoothing: str | Smoothing = "laplace",
-    prior: Literal["fractions", "uniform"] | dict[str, float] = "fractions",
-    drop_most_frequent: int = 0,
-    min_count: int = 1,
-    min_length: int = 1,
-    stop_words: Iterable[str] = (),
-    ngrams: tuple[int, int] = (1, 1),
+    ngrams: tuple[int, int] | None = None,
     chars: tuple[int, int] | None = None,
     stem: str | None = None,
+    raw: bool = False,
     threads: int | None = None,
     strict: bool = False,
+    **rules: Any,
 ) -> Options:
-    """The options of learning from the keywords of `learn`."""
+    """The options of learning from the keywords of `learn`.
+
+    Parameters
+    ----------
+    model : "weighted", "plain", "book" or "auto"
+        See `MODELS`. By default "weighted", or "plain" where one of events, smoothing, prior, drop_most_frequent and
+        min_count is given.
+    raw : bool
+        Leave the probabilities as they come.
+    rules
+        The fields of `Rules`.
+    """
     if threads is not None and threads < 1:
         raise CallError(f"threads must be at least 1, not {threads}")
+    if model is None:
+        model = "plain" if any(name in rules for name in PLAIN_OPTIONS) else "weighted"
+    if model not in MODELS:
+        raise CallError(unknown("model", model, MODELS))
+    auto = model == "auto"
+    if auto and any(name in rules for name in PLAIN_OPTIONS):
+        raise CallError("--model auto chooses the events and the smoothing; leave them out, or use --model plain")
+    given = {**MODELS[model], **rules}
+    raw = given.pop("raw", False) or raw
+    given.pop("auto", None)
+    unfit = next((name for name in given if name not in Rules.__dataclass_fields__), None)
+    if unfit is not None:
+        raise CallError(unknown("option", unfit, [*Rules.__dataclass_fields__, *Options.__dataclass_fields__]))
+    if "smoothing" in given:
+        given["smoothing"] = Smoothing.parse(given["smoothing"])
+    if "stop_words" in given:
+        given["stop_words"] = frozenset(given["stop_words"])
+    if ngrams is None:
+        ngrams = (1, 2) if auto and chars is None else (1, 1)
     return Options(
         target=target,
         text=(text,) if isinstance(text, str) else tuple(text),
@@ -75,15 +119,9 @@ def options_from(
         headers=headers,
         strict=strict,
         tokens=Tokens((ngrams[0], ngrams[1]), (chars[0], chars[1]) if chars else None, stem),
-        rules=Rules(
-            events=events,
-            smoothing=Smoothing.parse(smoothing),
-            prior=prior,
-            drop_most_frequent=drop_most_frequent,
-            min_count=min_count,
-            min_length=min_length,
-            stop_words=frozenset(stop_words),
-        ),
+        rules=Rules(**given),
+        raw=raw,
+        auto=auto,
         threads=threads,
     )
 
@@ -100,8 +138,7 @@ def learn(source: Any, labels: Sequence[str] | None = None, **options: Any) -> M
     target, text : str
         The columns of a table that hold the class and the text (several texts are joined).
     options
-        The fields of `Rules`, `Tokens` and `sources.Options`, as in
-        `learn(..., events="bernoulli", smoothing="m=100", ngrams=(1, 2), threads=2)`.
+        Those of `options_from`, as in `learn(..., events="bernoulli", smoothing="m=100", ngrams=(1, 2), threads=2)`.
 
     Raises
     ------
@@ -116,12 +153,11 @@ def learn(source: Any, labels: Sequence[str] | None = None, **options: Any) -> M
     """
     chosen = options_from(**options)
     if labels is not None:
-        model = Model(chosen.tokens, chosen.rules, Reading(headers=chosen.headers))
-        model.update(source, labels, chosen.threads)
-        if not model.documents:
+        learner = Learner(Model(chosen.tokens, chosen.rules, Reading(headers=chosen.headers)), chosen)
+        learner.add(source, labels)
+        if not learner.model.documents:
             raise DataError("there are no documents to learn from")
-        _warn_of_one_class(model)
-        return model
+        return learner.finish()
     if (
         isinstance(source, list | tuple)
         and source
@@ -131,19 +167,57 @@ def learn(source: Any, labels: Sequence[str] | None = None, **options: Any) -> M
     return learn_from(chosen.open(source), chosen)
 
 
+class Learner:
+    """Counts documents as they come, keeps a sample of them, and in the end calibrates the model on it."""
+
+    def __init__(self, model: Model, options: Options) -> None:
+        self.model, self._options, self._sample = model, options, Sample()
+
+    def add(self, texts: Sequence[str], labels: Sequence[str]) -> None:
+        self.model.update(texts, labels, self._options.threads)
+        if self._options.auto or not self._options.raw:
+            self._sample.add(texts, labels)
+
+    def merge(self, other: Learner) -> None:
+        """Add what another learner has counted, and its sample."""
+        self.model.merge(other.model)
+        self._sample.add(*other._sample.documents())
+
+    def finish(self) -> Model:
+        """The model, its rules chosen if they are to be, its probabilities calibrated unless they are to be raw."""
+        if len(self.model.classes) == 1:
+            warn(
+                f"there is one class only ({self.model.classes[0]!r}); every document will be of it. Add another class"
+            )
+            return self.model
+        texts, labels = self._sample.documents()
+        if self._options.auto:
+            from plausible.learning.choose import choose, said, without_pairs
+
+            warn(said(choose(self.model, texts, labels, self._options.threads)))
+            if self.model.tokens.ngrams[1] > 1 and not self.model.rules.pairs:
+                self.model = without_pairs(self.model)
+            if self._options.raw:
+                self.model.calibration = None
+        elif not self._options.raw:
+            self.model.calibrate(texts, labels, self._options.threads)
+        return self.model
+
+
 def learn_from(source: Source, options: Options, progress: Progress | None = None) -> Model:
     """Learn all the labelled documents of a source, in one pass and bounded memory."""
-    model = options.model_for(source)
-    skipped = read_labelled(source, model, options, lambda batch: _learn_batch(model, batch, options), progress)
-    if not model.documents:
+    learner = Learner(options.model_for(source), options)
+    skipped = read_labelled(
+        source,
+        learner.model,
+        options,
+        lambda batch: learner.add(batch.texts, batch.labels),  # type: ignore[arg-type]
+        progress,
+    )
+    if not learner.model.documents:
         hint = f"all {skipped:,} documents lack a class" if skipped else "it holds no documents"
         raise DataError(f"there is nothing to learn from {source.name}: {hint}")
-    _warn_of_one_class(model)
-    return model
-
-
-def _learn_batch(model: Model, batch: Batch, options: Options) -> None:
-    model.update(batch.texts, batch.labels, options.threads)  # type: ignore[arg-type]
+    return learner.finish()
 
 
 def read_labelled(
@@ -172,11 +246,6 @@ def read_labelled(
 def say_notes(notes: Counter[str], name: str) -> None:
     for note, times in notes.items():
         warn(f"{name}: {note}" + (f" ({times:,} times)" if times > 1 else ""))
-
-
-def _warn_of_one_class(model: Model) -> None:
-    if len(model.classes) == 1:
-        warn(f"there is one class only ({model.classes[0]!r}); every document will be of it. Add another class")
 
 
 def warn(message: str) -> None:

@@ -1,0 +1,98 @@
+"""`--model auto`: the event model, the smoothing and pairs of words, chosen by exact leave-one-out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from plausible.calibration import brier_score
+from plausible.model import Model
+from plausible.priors import Rules, Smoothing
+
+MARGIN = 0.01
+"""A more complicated model must win by this share of the Brier score."""
+FIRST, LESS, MORE = 0.1, (0.02, 0.005), (0.3, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A model that was tried: its rules, and the Brier score of left-out documents under it."""
+
+    rules: Rules
+    brier: float
+
+
+def choose(model: Model, texts: Sequence[str], labels: Sequence[str], threads: int | None = None) -> list[Candidate]:
+    """Give `model` the rules and the calibration that do best on documents it has learned, each left out in turn.
+
+    Words that are damped and weighted are tried first, then plain log-odds; of the better one more and less smoothing;
+    then pairs of words, if they were counted.
+
+    Returns
+    -------
+    list of Candidate
+        All that were tried, in order; `model` has the rules of the best.
+    """
+    tried: list[Candidate] = []
+
+    def trial(rules: Rules) -> Candidate:
+        candidate = Candidate(rules, _left_out_brier(model, rules, texts, labels, threads))
+        tried.append(candidate)
+        return candidate
+
+    base = replace(model.rules, events="weighted", pairs=False, smoothing=Smoothing(a=FIRST))
+    best = trial(base)
+    plain = trial(replace(base, events="odds"))
+    if plain.brier < best.brier * (1 - MARGIN):
+        best = plain
+    for steps in (LESS, MORE):
+        moved = False
+        for a in steps:
+            other = trial(replace(best.rules, smoothing=Smoothing(a=a)))
+            if other.brier >= best.brier:
+                break
+            best, moved = other, True
+        if moved:
+            break
+    if model.tokens.ngrams[1] > 1:
+        pairs = trial(replace(best.rules, pairs=True))
+        if pairs.brier < best.brier * (1 - MARGIN):
+            best = pairs
+    model.rules = best.rules
+    model.calibrate(texts, labels, threads)
+    return tried
+
+
+def _left_out_brier(
+    model: Model, rules: Rules, texts: Sequence[str], labels: Sequence[str], threads: int | None
+) -> float:
+    import numpy as np
+
+    one = Model(model.tokens, rules, model.reading, model.counts)
+    one.calibrate(texts, labels, threads)
+    scores = one.scores_left_out(texts, labels, threads)
+    place = {name: k for k, name in enumerate(scores.classes)}
+    truth = np.array([place[label] for label in labels])
+    return brier_score(np.exp(np.asarray(scores.log_posterior)), truth)
+
+
+def said(tried: list[Candidate]) -> str:
+    """What was chosen and why, in a line."""
+
+    def name(rules: Rules) -> str:
+        return f"{rules.events} a={rules.smoothing.a:g}" + (" with pairs" if rules.pairs else "")
+
+    best = min(tried, key=lambda candidate: candidate.brier)
+    others = ", ".join(f"{name(one.rules)} {one.brier:.4f}" for one in tried if one is not best)
+    return f"chose {name(best.rules)}: Brier score {best.brier:.4f} of left-out documents (others: {others})"
+
+
+def without_pairs(model: Model) -> Model:
+    """The same model with the counts of words only: what would have been counted without pairs."""
+    from plausible.counts import Counts
+
+    tokens: Any = replace(model.tokens, ngrams=(1, 1))
+    terms = model.terms.words_only()
+    counts = Counts({"text": terms}, dict(model.counts.index), list(model.counts.documents))
+    return Model(tokens, model.rules, model.reading, counts, model.calibration)
