@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyagrum as gum
+import pyarrow as pa
 import pybnesian as pbn
 
 from plausible.coding import read_cases
@@ -111,9 +112,17 @@ class Agrum:
         return Graph({self.names[i]: [self.names[p] for p in dag.parents(i)] for i in dag.nodes()})
 
 
-def bnesian(table: pd.DataFrame, score: str) -> Graph:
+def batch(cases: Cases) -> pa.RecordBatch:
+    columns = [
+        pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(list(v.states), pa.string()))
+        for v, codes in zip(cases.variables, cases.codes, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, [v.name for v in cases.variables])
+
+
+def bnesian(table: pa.RecordBatch, score: str) -> Graph:
     judge = pbn.BIC(table) if score == "bic" else pbn.BDe(table, iss=1)
-    names = list(table.columns)
+    names = table.schema.names
     model = pbn.GreedyHillClimbing().estimate(pbn.ArcOperatorSet(), judge, pbn.DiscreteBN(names))
     return Graph({name: model.parents(name) for name in names})
 
@@ -168,7 +177,7 @@ def bench_k2(shared: Path, sizes: list[int]) -> None:
 def bench_climb(shared: Path, sizes: list[int]) -> None:
     heading("hill climbing", "score", "who", "ms", "its time / ours", "score of the graph", "distance")
     for name, cases, network in tables(shared, sizes):
-        peer, table = Agrum(cases), frame(cases)
+        peer, table = Agrum(cases), batch(cases)
         for score, agrum in (("bic", "useScoreBIC"), ("bdeu", "useScoreBDeu")):
             calls: dict[str, Callable[[], Any]] = {
                 "hill_climb": again(cases, lambda c, score=score: hill_climb(c, score=score)),
@@ -247,7 +256,7 @@ def bench_fit(shared: Path, sizes: list[int]) -> None:
     heading("maximum likelihood", "ours, ms", "pyAgrum, ms", "× pyAgrum", "pybnesian, ms", "× pybnesian")
     for rows in sizes:
         cases = sample(alarm, rows, 1)
-        peer, table = Agrum(cases), frame(cases)
+        peer, table = Agrum(cases), batch(cases)
         dag = gum.BayesNet(peer.template)
         for parent, child in alarm.graph.arcs:
             dag.addArc(parent, child)

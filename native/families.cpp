@@ -1,6 +1,5 @@
 #include "families.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "arrays.hpp"
 #include "module.hpp"
 #include "parallel.hpp"
 #include "wide.hpp"
@@ -237,7 +237,6 @@ namespace nb = nanobind;
 using families::Size;
 
 using Codes = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Members = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 constexpr Size MOST_CELLS = Size{1} << 32;
 
@@ -264,36 +263,31 @@ Held* hold(std::vector<Codes> codes, const std::vector<int>& states) {
     return new Held{std::move(codes), families::Cases(std::move(columns), rows)};
 }
 
-template <class T>
-auto array(T* data, std::size_t size) {
-    nb::capsule owner(data, [](void* held) noexcept { delete[] static_cast<T*>(held); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner);
-}
-
-auto tables(const Held& held, const Members& members, int threads) {
+arrays::Tuple<arrays::Out<Size>, arrays::Out<Size>> tables(const Held& held, const arrays::Codes& members,
+                                                           int threads) {
     const auto count = static_cast<Size>(members.shape(0));
     const auto width = static_cast<Size>(members.shape(1));
     if (width == 0) throw std::invalid_argument("a family has no variables");
     const families::Cases& cases = held.cases;
-    auto starts = std::make_unique<Size[]>(static_cast<std::size_t>(count) + 1);
+    std::vector<Size> starts{0};
     for (Size i = 0; i < count; ++i) {
-        Size cells = 1;
+        Size size = 1;
         for (Size j = 0; j < width; ++j) {
             const Size variable = members.data()[i * width + j];
             if (variable < 0 || variable >= cases.variables()) throw std::out_of_range("no such variable");
-            cells *= cases.states(variable);
-            if (cells > MOST_CELLS) throw std::length_error("a table is too wide");
+            size *= cases.states(variable);
+            if (size > MOST_CELLS) throw std::length_error("a table is too wide");
         }
-        starts[static_cast<std::size_t>(i) + 1] = starts[static_cast<std::size_t>(i)] + cells;
-        if (starts[static_cast<std::size_t>(i) + 1] > MOST_CELLS) throw std::length_error("the tables are too wide");
+        starts.push_back(starts.back() + size);
+        if (starts.back() > MOST_CELLS) throw std::length_error("the tables are too wide");
     }
-    const auto size = static_cast<std::size_t>(starts[static_cast<std::size_t>(count)]);
-    auto cells = std::make_unique<Size[]>(size);
+    std::vector<Size> cells(static_cast<std::size_t>(starts.back()));
     {
         nb::gil_scoped_release release;
-        cases.count(members.data(), count, width, starts.get(), cells.get(), threads);
+        cases.count(members.data(), count, width, starts.data(), cells.data(), threads);
     }
-    return nb::make_tuple(array(cells.release(), size), array(starts.release(), static_cast<std::size_t>(count) + 1));
+    const std::size_t sizes[] = {cells.size(), starts.size()};
+    return nb::make_tuple(arrays::out(std::move(cells), {sizes[0]}), arrays::out(std::move(starts), {sizes[1]}));
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 // What scores and tests of structure need of tables of counts: sums over cells that occur.
-#include <nanobind/ndarray.h>
-
+#include <algorithm>
 #include <cmath>
-#include <memory>
 #include <numbers>
 #include <stdexcept>
 #include <vector>
 
+#include "arrays.hpp"
 #include "module.hpp"
 
 namespace {
@@ -142,17 +141,16 @@ double upper_gamma(double a, double x) {
     return scale * fraction;
 }
 
-template <class T>
-using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Sizes = arrays::In<Size, 1>;
+using Doubles = arrays::Out<double>;
 
-auto doubles(std::unique_ptr<double[]> values, std::size_t size) {
-    double* data = values.release();
-    nb::capsule owner(data, [](void* held) noexcept { delete[] static_cast<double*>(held); });
-    return nb::ndarray<nb::numpy, double, nb::ndim<1>>(data, {size}, owner);
+Doubles given(std::vector<double>&& values) {
+    const std::size_t size = values.size();
+    return arrays::out(std::move(values), {size});
 }
 
 // Checks tables that lie end to end and gives their number.
-std::size_t batch(const Input<Size>& cells, const Input<Size>& starts) {
+std::size_t batch(const Sizes& cells, const Sizes& starts) {
     if (starts.shape(0) == 0) throw std::invalid_argument("starts is empty");
     const std::size_t count = starts.shape(0) - 1;
     for (std::size_t i = 0; i < count; ++i) {
@@ -166,10 +164,10 @@ std::size_t batch(const Input<Size>& cells, const Input<Size>& starts) {
 
 // Calls one(table, end, i) for each table and gathers what it gives.
 template <class One>
-auto each_table(const Input<Size>& cells, const Input<Size>& starts, const Input<Size>& states, One&& one) {
+Doubles each_table(const Sizes& cells, const Sizes& starts, const Sizes& states, One&& one) {
     const std::size_t count = batch(cells, starts);
     if (states.shape(0) != count) throw std::invalid_argument("one number of states a table");
-    auto values = std::make_unique<double[]>(count);
+    std::vector<double> values(count);
     {
         nb::gil_scoped_release release;
         for (std::size_t i = 0; i < count; ++i) {
@@ -179,30 +177,30 @@ auto each_table(const Input<Size>& cells, const Input<Size>& starts, const Input
             values[i] = one(cells.data() + from, cells.data() + to, i);
         }
     }
-    return doubles(std::move(values), count);
+    return given(std::move(values));
 }
 
-auto dirichlets(const Input<Size>& cells, const Input<Size>& starts, const Input<Size>& states,
-                const Input<double>& priors) {
+Doubles dirichlets(const Sizes& cells, const Sizes& starts, const Sizes& states,
+                const arrays::Doubles& priors) {
     if (priors.shape(0) != states.shape(0)) throw std::invalid_argument("one prior a table");
     return each_table(cells, starts, states, [&](const Size* table, const Size* end, std::size_t i) {
         return dirichlet(table, end, states.data()[i], priors.data()[i]);
     });
 }
 
-auto likelihoods(const Input<Size>& cells, const Input<Size>& starts, const Input<Size>& states) {
+Doubles likelihoods(const Sizes& cells, const Sizes& starts, const Sizes& states) {
     return each_table(cells, starts, states, [&](const Size* table, const Size* end, std::size_t i) {
         return likelihood(table, end, states.data()[i]);
     });
 }
 
-auto dependences(const Input<Size>& cells, const Input<Size>& starts, const Input<Size>& firsts,
-                 const Input<Size>& lasts) {
+arrays::Tuple<Doubles, Doubles, Doubles> dependences(const Sizes& cells, const Sizes& starts, const Sizes& firsts,
+                 const Sizes& lasts) {
     const std::size_t count = batch(cells, starts);
     if (firsts.shape(0) != count || lasts.shape(0) != count) throw std::invalid_argument("two axes a table");
-    auto g2 = std::make_unique<double[]>(count);
-    auto x2 = std::make_unique<double[]>(count);
-    auto freedom = std::make_unique<double[]>(count);
+    std::vector<double> g2(count);
+    std::vector<double> x2(count);
+    std::vector<double> freedom(count);
     {
         nb::gil_scoped_release release;
         for (std::size_t i = 0; i < count; ++i) {
@@ -216,19 +214,18 @@ auto dependences(const Input<Size>& cells, const Input<Size>& starts, const Inpu
             freedom[i] = one.freedom;
         }
     }
-    return nb::make_tuple(doubles(std::move(g2), count), doubles(std::move(x2), count),
-                          doubles(std::move(freedom), count));
+    return nb::make_tuple(given(std::move(g2)), given(std::move(x2)), given(std::move(freedom)));
 }
 
-auto chi2_tails(const Input<double>& values, const Input<double>& freedoms) {
+Doubles chi2_tails(const arrays::Doubles& values, const arrays::Doubles& freedoms) {
     const std::size_t count = values.shape(0);
     if (freedoms.shape(0) != count) throw std::invalid_argument("one degree of freedom a value");
-    auto tails = std::make_unique<double[]>(count);
+    std::vector<double> tails(count);
     for (std::size_t i = 0; i < count; ++i) {
         const double freedom = freedoms.data()[i];
         tails[i] = freedom > 0 ? upper_gamma(freedom / 2, values.data()[i] / 2) : 1;
     }
-    return doubles(std::move(tails), count);
+    return given(std::move(tails));
 }
 
 }  // namespace
