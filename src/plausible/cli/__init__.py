@@ -23,6 +23,7 @@ COMMANDS = {
     "explain": "asking",
     "words": "asking",
     "info": "asking",
+    "structure": "structure",
 }
 
 
