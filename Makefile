@@ -54,7 +54,7 @@ sanitize: $(VENV)/tested ## the tests of the core, built with the address and un
 	rm -rf build/sanitized/package && mkdir -p build/sanitized/package && cp -r src/plausible build/sanitized/package/
 	cp build/sanitized/_native*.so build/sanitized/package/plausible/
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so)" \
-	  PYTHONPATH=build/sanitized/package $(BIN)/python -m pytest -m "not long and not data" -p no:cacheprovider tests/core
+	  PYTHONPATH=build/sanitized/package $(BIN)/python -m pytest -m "not long and not data" -p no:cacheprovider tests/core tests/networks
 
 benchmarks: $(VENV)/installed $(VENV)/tested ## measure speed and quality beside the peers
 	$(BIN)/pip install --quiet --group benchmarks

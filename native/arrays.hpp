@@ -1,4 +1,4 @@
-// The arrays that the core takes and gives. Both sides see the same memory; what is given speaks the buffer protocol.
+// Arrays that come from Python and go back to it.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -9,18 +9,43 @@
 #include <utility>
 #include <vector>
 
-namespace nb = nanobind;
+namespace arrays {
 
-template <class Value>
-using Given = nb::ndarray<const Value, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class Value>
-using GivenMatrix = nb::ndarray<const Value, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class Value>
-using Changed = nb::ndarray<Value, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T, std::size_t Axes>
+using In = nanobind::ndarray<const T, nanobind::ndim<Axes>, nanobind::c_contig, nanobind::device::cpu>;
 
-template <class Array, class Value>
-Array give(std::vector<Value>&& values, std::initializer_list<std::size_t> shape) {
-    auto* held = new std::vector<Value>(std::move(values));
-    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<Value>*>(p); });
-    return Array(held->data(), shape, owner);
+using Ints = In<std::int32_t, 1>;
+using Codes = In<std::int32_t, 2>;
+using Bytes = In<std::uint8_t, 1>;
+using Doubles = In<double, 1>;
+
+template <class T>
+using Out = nanobind::ndarray<nanobind::numpy, T>;
+
+// A tuple whose parts the stub names.
+template <class... Parts>
+using Tuple = nanobind::typed<nanobind::tuple, Parts...>;
+
+template <class T>
+Out<T> out(std::vector<T>&& from, std::initializer_list<std::size_t> shape) {
+    auto* const kept = new std::vector<T>(std::move(from));
+    nanobind::capsule owner(kept, [](void* gone) noexcept { delete static_cast<std::vector<T>*>(gone); });
+    return Out<T>(kept->data(), shape, owner);
 }
+
+// What is changed in place.
+template <class T>
+using Changed = nanobind::ndarray<T, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+
+// What numpy, whose import takes longer than a short answer, is not needed for: it speaks the buffer protocol.
+template <class T>
+using Buffer = nanobind::ndarray<nanobind::array_api, T, nanobind::ndim<1>, nanobind::c_contig>;
+
+template <class T>
+Buffer<T> buffer(std::vector<T>&& from) {
+    auto* const kept = new std::vector<T>(std::move(from));
+    nanobind::capsule owner(kept, [](void* gone) noexcept { delete static_cast<std::vector<T>*>(gone); });
+    return Buffer<T>(kept->data(), {kept->size()}, owner);
+}
+
+}  // namespace arrays

@@ -1,11 +1,11 @@
 // Scorer for Python: texts in, an array of scores out.
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "arrays.hpp"
 #include "module.hpp"
 #include "weighted.hpp"
 
@@ -13,6 +13,13 @@ namespace {
 
 using Matrix = nb::ndarray<nb::array_api, double, nb::ndim<2>, nb::c_contig>;
 using Counts = nb::ndarray<nb::array_api, std::uint64_t, nb::ndim<1>, nb::c_contig>;
+
+template <class Array, class Value>
+Array give(std::vector<Value>&& values, std::initializer_list<std::size_t> shape) {
+    auto* held = new std::vector<Value>(std::move(values));
+    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<Value>*>(p); });
+    return Array(held->data(), shape, owner);
+}
 
 // Runs every text through its own bag, in several threads: use(bag, i).
 template <class Use>
@@ -107,16 +114,16 @@ nb::tuple log_posteriors(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb
             to[k] = (from[order[k]] * factor + (bias.empty() ? 0 : bias[k])) * sharp;
             if (to[k] > to[best[i]]) best[i] = k;
         }
-        const double most = to[best[i]];
-        const bool impossible = !(most > -std::numeric_limits<double>::infinity());
+        const bool impossible = !(to[best[i]] > -std::numeric_limits<double>::infinity());
         if (impossible) undefined.push_back(i);
-        if (impossible || (known && (*known)(i) == 0)) {
+        const bool by_prior = impossible || (known && (*known)(i) == 0);
+        if (by_prior) {
             std::copy(fallback.begin(), fallback.end(), to);
             best[i] = static_cast<std::size_t>(std::max_element(to, to + classes) - to);
-            continue;
         }
+        const double most = to[best[i]];
         const double over = log_sum(to, most, 1);
-        if (tail == 0) {
+        if (tail == 0 || by_prior) {
             for (std::size_t k = 0; k < classes; ++k) to[k] -= over;
             continue;
         }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int32_t missing = -1, unknown = -2;
 
-using Codes = nb::ndarray<nb::array_api, std::int32_t, nb::ndim<1>, nb::c_contig>;
+using Codes = arrays::Buffer<std::int32_t>;
 
 // The strings of a pass, many of them the same object: the codes of the last ones, by address.
 class Recent {
@@ -69,11 +69,11 @@ Codes codes(nb::handle values, nb::dict states, nb::handle text, bool grow) {
         out[i] = code_of(value, states.ptr(), text.ptr(), grow);
         recent.keep(value, out[i]);
     }
-    return give<Codes>(std::move(out), {size});
+    return arrays::buffer(std::move(out));
 }
 
 // How often, or with what weight, each class occurs.
-std::vector<double> totals(Given<std::int32_t> labels, std::size_t classes, std::optional<Given<double>> weights) {
+std::vector<double> totals(arrays::In<std::int32_t, 1> labels, std::size_t classes, std::optional<arrays::In<double, 1>> weights) {
     if (weights && weights->size() != labels.size()) throw nb::value_error("one weight a row is needed");
     std::vector<double> out(classes);
     for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -85,8 +85,8 @@ std::vector<double> totals(Given<std::int32_t> labels, std::size_t classes, std:
 }
 
 // Adds each row's weight to counts[code][label]; negative codes take no part.
-void count_codes(Changed<double> counts, Given<std::int32_t> cells, Given<std::int32_t> labels,
-                 std::optional<Given<double>> weights) {
+void count_codes(arrays::Changed<double> counts, arrays::In<std::int32_t, 1> cells, arrays::In<std::int32_t, 1> labels,
+                 std::optional<arrays::In<double, 1>> weights) {
     const std::size_t rows = cells.size(), states = counts.shape(0), classes = counts.shape(1);
     if (labels.size() != rows || (weights && weights->size() != rows))
         throw nb::value_error("codes, labels and weights must be of one length");
@@ -103,7 +103,7 @@ void count_codes(Changed<double> counts, Given<std::int32_t> cells, Given<std::i
 }
 
 // Adds the row of the table that each code names to the row's scores; negative codes add nothing.
-void add_table(Changed<double> scores, Given<std::int32_t> cells, GivenMatrix<double> table, int threads) {
+void add_table(arrays::Changed<double> scores, arrays::In<std::int32_t, 1> cells, arrays::In<double, 2> table, int threads) {
     const std::size_t rows = scores.shape(0), classes = scores.shape(1), states = table.shape(0);
     if (cells.size() != rows || table.shape(1) != classes) throw nb::value_error("scores, codes and table differ in shape");
     const nb::gil_scoped_release release;
@@ -121,8 +121,8 @@ void add_table(Changed<double> scores, Given<std::int32_t> cells, GivenMatrix<do
 }
 
 // Adds ln of the normal density with each class's mean and variance to the row's scores; NaN adds nothing.
-void add_normal(Changed<double> scores, Given<double> values, Given<double> mean, Given<double> rest,
-                Given<double> variance, int threads) {
+void add_normal(arrays::Changed<double> scores, arrays::In<double, 1> values, arrays::In<double, 1> mean, arrays::In<double, 1> rest,
+                arrays::In<double, 1> variance, int threads) {
     const std::size_t rows = scores.shape(0), classes = scores.shape(1);
     if (values.size() != rows || mean.size() != classes || rest.size() != classes || variance.size() != classes)
         throw nb::value_error("scores, values, means and variances differ in shape");

@@ -10,12 +10,14 @@
 #include "exact_sum.hpp"
 #include "module.hpp"
 
+namespace nb = nanobind;
+
 namespace {
 
 class Moments {
 public:
     // Counts values[i] for the class labels[i]; NaN takes no part.
-    void count(Given<double> values, Given<std::int32_t> labels, std::optional<Given<double>> weights) {
+    void count(arrays::In<double, 1> values, arrays::In<std::int32_t, 1> labels, std::optional<arrays::In<double, 1>> weights) {
         if (labels.size() != values.size() || (weights && weights->size() != values.size()))
             throw nb::value_error("values, labels and weights must be of one length");
         for (std::size_t i = 0; i < labels.size(); ++i)

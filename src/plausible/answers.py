@@ -11,6 +11,7 @@ from plausible.decisions import MOST_PROBABLE, Decision
 from plausible.encode import row_cells
 from plausible.errors import CallError, unknown
 from plausible.model import Documents, Model, Scores
+from plausible.priors import m_estimate
 
 EMPTY = "no text: answered by the prior"
 UNKNOWN = "no known word: answered by the prior"
@@ -224,7 +225,8 @@ class Explanation:
 
     `score` is the log-odds of the two classes in nats, calibrated if the model is: the sum of `prior` (what speaks
     before the first word), `absent` (Bernoulli events only: the vocabulary's terms that the document lacks) and the
-    weights of `evidence`.
+    weights of `evidence`. With m = 0 a word can be infinitely strong; where one is for and another against, no sum
+    exists, and `score` is that of the answer.
     """
 
     label: str
@@ -296,6 +298,7 @@ def explain(
 
     evidence, ignored = [], []
     bernoulli = model.has_text and model.rules.events == "bernoulli"
+    present = {one: 0.0, other: 0.0}
     if model.has_text:
         column = " and ".join(model.reading.columns.text)
         for term, times, shares in model.scorer.terms(model.terms, model.tokens.prepare(cells["text"])[0]):
@@ -303,6 +306,9 @@ def explain(
                 ignored.append(term)
                 continue
             seen = {c: cell[0 if bernoulli else 1] for c, cell in model.terms.row(term)}
+            if bernoulli:
+                shares = {c: _log_present(model, seen.get(c, 0), c) for c in present}
+                present = {c: present[c] + shares[c] for c in present}
             weight = _difference(shares[one], shares[other]) * of_words
             evidence.append(Evidence(term, times, weight, seen.get(one, 0), seen.get(other, 0), column))
     if model.variables:
@@ -320,11 +326,28 @@ def explain(
     prior = _difference(starts[label], starts[against]) * sharpness
     absent = 0.0
     if bernoulli:
-        intercepts = model.scorer.intercepts()  # type: ignore[union-attr]
-        absent = _difference(intercepts[one], intercepts[other]) * of_words - prior
-    score = prior + absent + math.fsum(word.weight for word in evidence)
+        raw = memoryview(model.scorer.score(model.tokens.prepare(cells["text"]))[0])
+        log_prior = dict(zip(classes, model.log_prior(), strict=True))
+        lacking = {
+            c: raw[0, c] - log_prior[name] - present[c] if math.isfinite(present[c]) else 0.0
+            for c, name in ((one, label), (other, against))
+        }
+        absent = _difference(lacking[one], lacking[other]) * of_words
+    parts = [prior, absent, *(word.weight for word in evidence)]
+    if math.inf in parts and -math.inf in parts:
+        score = _difference(scores[0, classes.index(label)], scores[0, classes.index(against)])
+    else:
+        score = math.fsum(parts)
     probability = math.exp(scores[0, classes.index(label)])
     return Explanation(label, against, probability, score, prior, absent, evidence, ignored)
+
+
+def _log_present(model: Model, documents: int, c: int) -> float:
+    """ln P(term in a document given class c), with Bernoulli events."""
+    smoothing = model.rules.smoothing
+    m = 2 * smoothing.a if smoothing.m is None else smoothing.m
+    p = m_estimate(documents, model.counts.documents[c], 1 / 2, m)
+    return math.log(p) if p else -math.inf
 
 
 def _difference(one: float, other: float) -> float:
@@ -375,23 +398,24 @@ def _telling_words(model: Model, label: str, top: int) -> list[Word]:
     rows = np.repeat(np.arange(len(arrays.terms)), arrays.sizes)
     seen = np.bincount(rows[own], cells[own], minlength=len(arrays.terms))
     elsewhere = np.bincount(rows[~own], cells[~own], minlength=len(arrays.terms))
-    m = model.rules.smoothing.m
+    smoothing, share = model.rules.smoothing, np.array(0.5)
     if documents:
         sizes = (model.counts.of(label), model.documents - model.counts.of(label))
-        return _telling(arrays.terms, seen, elsewhere, sizes, 2.0 if m is None else m, 0.5, top)
-    m = len(seen) if m is None else m
-    return _telling(arrays.terms, seen, elsewhere, (seen.sum(), elsewhere.sum()), m, 1 / max(len(seen), 1), top)
+    else:
+        sizes = (seen.sum(), elsewhere.sum())
+        share = (seen + elsewhere) / max(sum(sizes), 1) if smoothing.share else np.array(1 / max(len(seen), 1))
+    m = smoothing.a * (2 if documents else len(seen)) if smoothing.m is None else smoothing.m
+    return _telling(arrays.terms, seen, elsewhere, sizes, m, share, top)
 
 
 def _telling(
-    terms: Sequence[str], seen: Any, elsewhere: Any, sizes: tuple[float, float], m: float, p: float, top: int
+    terms: Sequence[str], seen: Any, elsewhere: Any, sizes: tuple[float, float], m: float, share: Any, top: int
 ) -> list[Word]:
     """The terms with the largest scores, by the m-estimate of their counts in a class and in all others."""
     import numpy as np
 
+    inside, outside = ((n_c + m * share) / max(n + m, 1e-300) for n_c, n in zip((seen, elsewhere), sizes, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
-        inside = np.nan_to_num((seen + m * p) / (sizes[0] + m))
-        outside = np.nan_to_num((elsewhere + m * p) / (sizes[1] + m))
         score = np.where(inside > 0, inside * np.log(inside / outside), 0)
     chosen = np.lexsort((np.arange(len(score)), -seen, -score))[:top]
     return [

@@ -49,12 +49,12 @@ class Own:
 def prior_scores(counts: Counts, rules: Rules, own: Own | None) -> Floats:
     """ln P(c), shape (1, classes); with `own` from the counts less each row's own, shape (rows, classes)."""
     given = rules.log_prior(list(counts.index))
-    if given:
-        return np.array([given])
     sizes = np.array([counts.documents], float)
     if own is not None:
         sizes = np.repeat(sizes, len(own.classes), axis=0)
         sizes[np.arange(len(sizes)), own.classes] -= own.weights
+    if given:
+        return np.where(sizes > 0, np.array([given]), -np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
         total = sizes.sum(axis=1, keepdims=True)
         return np.where(total > 0, np.log(sizes) - np.log(total), -np.inf)

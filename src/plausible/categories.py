@@ -75,10 +75,10 @@ class Categories:
     def merge(self, other: Categories, labels: Sequence[int]) -> None:
         self._add(other, labels, 1)
 
-    def subtract(self, other: Categories, labels: Sequence[int]) -> None:
+    def subtract(self, other: Categories, labels: Sequence[int], left: Sequence[float]) -> None:
         self._add(other, labels, -1)
 
-    def uncovered(self, other: Categories, labels: Sequence[int]) -> str:
+    def uncovered(self, other: Categories, labels: Sequence[int], left: Sequence[float]) -> str:
         cells = self.cells()
         for (state, label), count in np.ndenumerate(other.cells()):
             if count:
@@ -125,7 +125,7 @@ class Categories:
             "counts": narrow(by_class[states, labels]),
         }
 
-    def load(self, classes: int, *, states: bytes, sizes: Any, labels: Any, counts: Any) -> None:
+    def load(self, classes: Sequence[float], *, states: bytes, sizes: Any, labels: Any, counts: Any) -> None:
         """Take in what `export` gave."""
         names = json.loads(states)
         sizes, labels, values = (wide(array) for array in (sizes, labels, counts))
@@ -133,11 +133,14 @@ class Categories:
             raise ValueError("the states of a column are not sorted")
         if len(sizes) != len(names) or sizes.sum() != len(labels) or len(labels) != len(values):
             raise ValueError("the arrays of a column differ in length")
-        if len(labels) and (labels.max() >= classes or not (values > 0).all() or not np.isfinite(values).all()):
+        if len(labels) and (labels.max() >= len(classes) or not (values > 0).all() or not np.isfinite(values).all()):
             raise ValueError("a count of a column is not above 0, or belongs to no class")
-        self.classes = classes
+        self.classes = len(classes)
         rows = np.repeat(self.codes(names, grow=True), sizes.astype(int))
-        self._room(classes)[rows, labels.astype(int)] = values
+        held = self._room(len(classes))
+        held[rows, labels.astype(int)] = values
+        if (held.sum(axis=0)[: len(classes)] > np.asarray(classes)).any():
+            raise ValueError("a column has more values than rows")
 
     def estimate(self, smoothing: Smoothing, classes: int) -> CategoryTable:
         """P(state | class) by the m-estimate, for classes below `classes`."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from plausible import _native
-from plausible.errors import DataError
+from plausible.errors import DataError, ModelError
 from plausible.sources import cell_text
 
 if TYPE_CHECKING:
@@ -42,10 +42,13 @@ class Family(Protocol):
     def merge(self, other: Any, labels: list[int]) -> None:
         """Add other counts, whose class i is class labels[i] here."""
 
-    def uncovered(self, other: Any, labels: list[int]) -> str:
-        """A value of which `other` has more than there is here; empty if there is none."""
+    def uncovered(self, other: Any, labels: list[int], left: list[float]) -> str:
+        """A value of which `other` has counts that can't be part of those here; empty if there is none.
 
-    def subtract(self, other: Any, labels: list[int]) -> None:
+        left[i] rows of class i are to remain.
+        """
+
+    def subtract(self, other: Any, labels: list[int], left: list[float]) -> None:
         """Take other counts away, which must be covered."""
 
     def export(self, order: list[int]) -> Arrays:
@@ -125,8 +128,11 @@ class Counts:
         """Add other counts; exactly the result of counting everything here."""
         to = memoryview(self.codes(list(other.index))).tolist()
         for name, family in self.families.items():
-            family.merge(other.families[name], to)
-        for i, documents in zip(to, other.documents, strict=True):
+            try:
+                family.merge(other.families[name], to)
+            except OverflowError as error:
+                raise ModelError(f"the counts can't be added: {error}") from None
+        for i, documents in zip(to, list(other.documents), strict=True):
             self.documents[i] += documents
         self.changes += 1
 
@@ -139,17 +145,19 @@ class Counts:
                     f"and {self.of(label):,} were learned; counts never go below zero"
                 )
         to = memoryview(self.codes(list(other.index))).tolist()
+        left = list(self.documents)
+        for i, documents in zip(to, other.documents, strict=True):
+            left[i] -= documents
         for name, family in self.families.items():
-            value = family.uncovered(other.families[name], to)
+            value = family.uncovered(other.families[name], to, left)
             if value:
                 raise DataError(
-                    f"what is to be forgotten was never learned: {value!r} was seen less often in that class "
-                    f"({name}); counts never go below zero"
+                    f"what is to be forgotten was never learned: it doesn't go with the counts of {value!r} in that "
+                    f"class ({name}); counts never go below zero"
                 )
         for name, family in self.families.items():
-            family.subtract(other.families[name], to)
-        for i, documents in zip(to, other.documents, strict=True):
-            self.documents[i] -= documents
+            family.subtract(other.families[name], to, left)
+        self.documents = left
         self.changes += 1
 
     def order(self) -> list[int]:

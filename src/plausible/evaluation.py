@@ -134,6 +134,7 @@ class Tally:
         self._options, self._label, self._left_out = options, label, left_out
         self.truth: list[str] = []
         self.answers: list[str] = []
+        self._known: list[npt.NDArray[np.bool_]] = []  # whether the class was learned
         self._odds: list[Floats] = []
         self._after, self._before = _Stated(), _Stated()
         self.calibrated = False
@@ -142,13 +143,15 @@ class Tally:
         if not len(batch):
             return
         truth: list[str] = batch.labels
-        place = {name: k for k, name in enumerate(model.classes)}
+        least = 2 if self._left_out else 1  # a class that its only document is left out of is not learned
+        place = {name: k for k, name in enumerate(model.classes) if model.counts.of(name) >= least}
         columns = np.array([place.get(name, -1) for name in truth], np.int64)
         best = self._state(self._after, model, batch, columns)
         if model.calibration is not None:
             self.calibrated = True
             self._state(self._before, model.uncalibrated(), batch, columns)
         self.truth += truth
+        self._known.append(columns >= 0)
         self.answers += [model.classes[k] for k in best]
         if self._label is not None:
             model.class_index(self._label)
@@ -173,14 +176,14 @@ class Tally:
         if not self.truth:
             raise DataError("there are no documents to test on; choose another split or test source")
         right = np.array([a == b for a, b in zip(self.truth, self.answers, strict=True)])
-        learned = set(model.classes)
-        known = np.array([name in learned for name in self.truth])
+        known = np.concatenate(self._known)
         if not known.all():
+            strange = sorted({name for name, was in zip(self.truth, known, strict=True) if not was})
             warn(
                 f"{np.sum(~known):,} tested documents are of classes that were not learned "
-                f"({', '.join(sorted(set(self.truth) - learned))}): counted as wrong, left out of log_loss"
+                f"({', '.join(strange)}): counted as wrong, left out of log_loss"
             )
-        per_class = class_figures(self.truth, self.answers, sorted({*self.truth, *learned}))
+        per_class = class_figures(self.truth, self.answers, sorted({*self.truth, *model.classes}))
         confusion: dict[str, dict[str, int]] = {name: {} for name in per_class}
         for (truth, answer), times in sorted(Counter(zip(self.truth, self.answers, strict=True)).items()):
             confusion[truth][answer] = times
@@ -279,6 +282,10 @@ def evaluate(
     def opened(given: Any, given_labels: Sequence[str] | None) -> Source:
         if given_labels is None:
             return read_with.open(given)
+        if len(given) != len(given_labels):
+            raise CallError(f"{len(given)} documents and {len(given_labels)} labels; give one label a document")
+        if not len(given):
+            raise DataError("the list holds no documents; give some to learn from and some to test on")
         return open_source([{"text": t, "class": c} for t, c in zip(given, given_labels, strict=True)])
 
     return evaluate_from(
@@ -312,6 +319,8 @@ def evaluate_from(
         raise CallError("choose one of test, test_share, folds and leave_one_out")
     if against and (folds is not None or leave_one_out):
         raise CallError("baselines are learned once: use --against with --test or --test-share")
+    if seed < 0:
+        raise CallError(f"seed must not be negative, not {seed}")
     if leave_one_out:
         model = _learned(learn_from(source, options, progress))
         tally = Tally(options, label, left_out=True)

@@ -251,7 +251,7 @@ class Model:
             min_count=rules.min_count,
             drop_most_frequent=rules.drop_most_frequent,
             min_length=rules.min_length,
-            stop=sorted(rules.stop_words),
+            stop=sorted(self.tokens.terms_of(rules.stop_words)),
         )
 
     def _weighted(self) -> _native.Weighted:
@@ -268,7 +268,7 @@ class Model:
             least=(1, LEAST_PAIRS),
             channels=channels,
             min_length=rules.min_length,
-            stop=sorted(rules.stop_words),
+            stop=sorted(self.tokens.terms_of(rules.stop_words)),
         )
         factors = self.calibration.factors if self.calibration else ()
         fitting = len(factors) == len(channels) + bool(self.variables)
@@ -320,14 +320,13 @@ class Model:
         """
         raw, tokens, known = self._left_out(self._cells(documents, labels), labels, threads, weights)
         if not self.variables and not self.log_odds_of_words:
-            return self._linked((raw, tokens, known))
+            return self._by_prior_without(self._linked((raw, tokens, known)), labels, weights)
         import numpy as np
 
         channels = np.asarray(raw).reshape(len(labels), -1, len(self.counts.documents))
         factors = self.calibration.factors if self.calibration else (1.0,) * channels.shape[1]
-        return self._linked(
-            (np.ascontiguousarray(np.tensordot(channels, factors, (1, 0))), tokens, known), weighed=True
-        )
+        summed = np.ascontiguousarray(np.tensordot(channels, factors, (1, 0)))
+        return self._by_prior_without(self._linked((summed, tokens, known), weighed=True), labels, weights)
 
     def calibrate(self, documents: Documents, labels: Labels, threads: int | None = None) -> None:
         """Fit the calibration on documents that were learned, each scored as if it had not been."""
@@ -349,6 +348,29 @@ class Model:
         self.calibration = calibration.fit(
             channels, np.asarray(tokens), truth, self.classes, with_bias=self.log_odds_of_words
         )
+
+    def _by_prior_without(self, scores: Scores, labels: Labels, weights: Any) -> Scores:
+        """Give the documents that are answered by the prior the one that holds without them."""
+        rows = set(scores.undefined)
+        if not self.has_text or self.rules.events != "bernoulli":
+            rows.update(i for i, terms in enumerate(memoryview(scores.known).tolist()) if not terms)
+        if not rows:
+            return scores
+        given = self.log_prior() if self.rules.prior != "fractions" else None
+        log_posterior: Any = memoryview(scores.log_posterior)
+        best: Any = memoryview(scores.best)
+        names = [labels.states[code] for code in labels.codes] if isinstance(labels, Coded) else labels
+        for i in rows:
+            own = 1 if weights is None else weights[i]
+            left = [self.counts.of(name) - own * (name == names[i]) for name in self.classes]
+            shares = [0.0 if not n else math.exp(given[k]) if given else n for k, n in enumerate(left)]
+            whole = sum(shares)
+            if not whole:
+                raise DataError("without this document there is nothing to learn from; learn more documents")
+            for k, share in enumerate(shares):
+                log_posterior[i, k] = math.log(share / whole) if share else -math.inf
+            best[i] = shares.index(max(shares))
+        return scores
 
     def _scored(self, cells: Mapping[str, Any], threads: int | None) -> tuple[Any, Any, Any]:
         """Scores by the counts' index of the class, terms and cells, and those that are known."""
@@ -377,7 +399,10 @@ class Model:
         text: Any = None
         if self.has_text:
             prepared = self.tokens.prepare(cells["text"])
-            text = self.scorer.score_without(prepared, memoryview(own).tolist(), threads=threads)
+            try:
+                text = self.scorer.score_without(prepared, memoryview(own).tolist(), threads=threads)
+            except ValueError as error:
+                raise DataError(f"{error}; learn it first") from None
         if not self.variables:
             return text  # type: ignore[no-any-return]
         import numpy as np
@@ -496,13 +521,16 @@ def _check_documents(documents: Sequence[str], labels: Labels | None) -> None:
 def _check_labels(labels: Labels, rows: int) -> None:
     if len(labels) != rows:
         raise CallError(f"{rows} rows and {len(labels)} labels; give one label a row")
-    if isinstance(labels, Coded):
-        if len(labels) and labels.codes.min() < 0:
-            raise DataError(f"row {int(labels.codes.argmin())} has no label; leave it out")
-        return
-    for i, value in enumerate(labels):
-        if not isinstance(value, str) or not value:
+    if isinstance(labels, Coded) and len(labels) and labels.codes.min() < 0:
+        raise DataError(f"row {int(labels.codes.argmin())} has no label; leave it out")
+    names = labels.states if isinstance(labels, Coded) else labels
+    for i, value in enumerate(names):
+        if not isinstance(value, str):
             raise DataError(f"label {i} is {value!r}, not text; leave it out or make it a string")
+    for label in set(names):
+        if not label or any("\ud800" <= c <= "\udfff" for c in label):
+            fault = "holds half a character (a lone surrogate)" if label else "is empty"
+            raise DataError(f"label {list(names).index(label)} {fault}; name the class, or leave the document out")
 
 
 def merge(*models: Model) -> Model:

@@ -47,10 +47,10 @@ class Moments:
     def merge(self, other: Moments, labels: Sequence[int]) -> None:
         self._sums.add(other._sums, list(labels), 1)
 
-    def subtract(self, other: Moments, labels: Sequence[int]) -> None:
+    def subtract(self, other: Moments, labels: Sequence[int], left: Sequence[float]) -> None:
         self._sums.add(other._sums, list(labels), -1)
 
-    def uncovered(self, other: Moments, labels: Sequence[int]) -> str:
+    def uncovered(self, other: Moments, labels: Sequence[int], left: Sequence[float]) -> str:
         """A mean of values that can't have been among those here: what is left would have a negative variance."""
         for label in range(other._sums.classes):
             gone = other.sums(label)
@@ -87,10 +87,15 @@ class Moments:
             "digits": ("u1", digits),
         }
 
-    def load(self, classes: int, *, exponents: Any, sizes: Any, digits: Any) -> None:
+    def load(self, classes: Sequence[float], *, exponents: Any, sizes: Any, digits: Any) -> None:
         """Take in what `export` gave."""
         powers, lengths, data = wide(exponents).tolist(), wide(sizes).tolist(), digits[1]
-        if len(powers) > 3 * classes or len(powers) % 3 or len(powers) != len(lengths) or sum(lengths) != len(data):
+        if (
+            len(powers) > 3 * len(classes)
+            or len(powers) % 3
+            or len(powers) != len(lengths)
+            or sum(lengths) != len(data)
+        ):
             raise ValueError("the arrays of a column differ in length")
         at = 0
         for i, (exponent, size) in enumerate(zip(powers, lengths, strict=True)):
@@ -98,9 +103,9 @@ class Moments:
             at += size
             for shift, piece in enumerate(_pieces(mantissa)):
                 self._sums.deposit(i // 3, i % 3, piece, exponent - 8192 + 62 * shift)
-        for label in range(classes):
+        for label, rows in enumerate(classes):
             n, s, q = self.sums(label)
-            if n < 0 or n * q < s * s or (not n and (s or q)):
+            if not 0 <= n <= rows or n * q < s * s or (not n and (s or q)):
                 raise ValueError("the sums of a column contradict each other")
 
     def estimate(self, floor: float, classes: int) -> Normal:

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from tables import model_of
+from table_models import model_of
 
 import plausible
 from plausible.columns import Said, choose_columns, look

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive import log_scores, posterior
-from tables import cells_of, model_of, probabilities
+from table_models import cells_of, model_of, probabilities
+from table_twins import log_scores, posterior
 
 from plausible.categories import Categories
 from plausible.errors import DataError

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from tables import TABLES, needs_data, probabilities
+from table_models import TABLES, needs_data, probabilities
 
 import plausible
 from plausible.encode import row_cells

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
-from tables import model_of
+from table_models import model_of
 
 from plausible.counts import Coded
 from plausible.priors import Smoothing

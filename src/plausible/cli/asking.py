@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
+from plausible.cli.evidence import complete_finding
 from plausible.cli.options import threads_option
 from plausible.errors import CallError
 
@@ -311,14 +312,35 @@ def words(model_file: str, label: str | None, top: int, format_: show.Format | N
     )
 
 
-@click.command(short_help="What a model is.")
+@click.command(short_help="What a model or network is.")
 @click.argument("model_file", metavar="MODEL")
+@click.option(
+    "--given",
+    multiple=True,
+    metavar="VAR=STATE",
+    shell_complete=complete_finding,
+    help="Evidence on a network, which changes what an exact query costs.",
+)
 @show.format_option
-def info(model_file: str, format_: show.Format | None) -> None:
-    """What a model is: its classes, its vocabulary, its rules."""
+def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -> None:
+    """What a model is: its classes, its vocabulary, its rules. What a network is, and what asking it costs.
+
+    \b
+      plausible info mail.plausible
+      plausible info alarm.bif --given HRBP=HIGH
+    """
     import os
 
     from plausible.about import described, settings
+    from plausible.files import is_network
+
+    if is_network(model_file):
+        from plausible.cli.networks import network_info
+
+        network_info(model_file, given, format_)
+        return
+    if given:
+        raise CallError("--given is for networks; this is a model of documents")
     from plausible.files.model import load
 
     model = load(model_file)
@@ -328,7 +350,7 @@ def info(model_file: str, format_: show.Format | None) -> None:
         "model": model_file,
         "bytes": os.path.getsize(model_file),
         "documents": model.documents,
-        **({"vocabulary": model.vocabulary} if model.has_text else {}),
+        **({"vocabulary": model.vocabulary if model.documents else 0} if model.has_text else {}),
         **settings(model),
         **({"columns": columns} if columns else {}),
         "classes": classes,

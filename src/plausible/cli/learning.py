@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,9 @@ from plausible.cli.options import (
     token_options,
 )
 from plausible.errors import CallError
+
+if TYPE_CHECKING:
+    from plausible.model import Model
 
 learning = add(reading_options, token_options, model_options, rule_options, threads_option)
 output_option = click.option(
@@ -56,22 +59,19 @@ def learn(source: str | None, sql: str | None, output: str, format_: show.Format
     save(model, output)
     if model.choice:
         click.echo(f"Note: {model.choice}", err=True)
+    _show_model(output, model, format_)
+
+
+def _show_model(output: str, model: Model, format_: show.Format | None) -> None:
     record = {
         "model": output,
         "documents": model.documents,
         "classes": len(model.classes),
-        "vocabulary": model.vocabulary,
+        "vocabulary": model.vocabulary if model.documents else 0,
     }
-    show.one(
-        record,
-        format_,
-        lambda: (
-            f"{output}: {model.documents:,} {model.unit}, {len(model.classes):,} classes"
-            + (f", {model.vocabulary:,} words" if model.has_text else "")
-            + (f", {len(model.variables):,} columns" if model.variables else "")
-            + "\n"
-        ),
-    )
+    line = "{model}: {documents:,} " + model.unit + ", {classes:,} classes, {vocabulary:,} words"
+    line += f", {len(model.variables):,} columns\n" if model.variables else "\n"
+    show.one(record, format_, lambda: line.format(**record))
 
 
 @click.command(short_help="Learn from a part, test on the rest.")
@@ -215,7 +215,8 @@ def _evaluation_table(record: dict[str, Any]) -> str:
 @click.argument("model_file", metavar="MODEL")
 @rule_options
 @output_option
-def estimate(model_file: str, output: str, **given: Any) -> None:
+@show.format_option
+def estimate(model_file: str, output: str, format_: show.Format | None, **given: Any) -> None:
     """Change the smoothing, the vocabulary or the event model of a model, without its data.
 
     \b
@@ -225,15 +226,18 @@ def estimate(model_file: str, output: str, **given: Any) -> None:
     from plausible.priors import parsed
 
     changes = rule_changes(given)
+    if changes.get("smoothing") == "auto":
+        raise CallError("the smoothing can't be chosen without documents; learn with --smoothing auto")
     model = load(model_file).estimate(**parsed(changes))
     save(model, output)
-    click.echo(f"{output}: {model.documents:,} {model.unit}, {model.vocabulary:,} words")
+    _show_model(output, model, format_)
 
 
 @click.command(short_help="Merge models that were learned apart.")
 @click.argument("models", nargs=-1, required=True)
 @output_option
-def merge(models: tuple[str, ...], output: str) -> None:
+@show.format_option
+def merge(models: tuple[str, ...], output: str, format_: show.Format | None) -> None:
     """Merge models that were learned apart: exactly what learning everything at once gives.
 
     \b
@@ -247,7 +251,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
     for name in models[1:]:
         whole.merge(load(name))
     save(whole, output)
-    click.echo(f"{output}: {whole.documents:,} {whole.unit}, {len(whole.classes):,} classes")
+    _show_model(output, whole, format_)
 
 
 @click.command(short_help="Unlearn documents exactly.")
@@ -256,8 +260,14 @@ def merge(models: tuple[str, ...], output: str) -> None:
 @click.option("--class", "label", metavar="NAME", help="The class they were learned with; else their own labels.")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="The file to write. [the model itself]")
 @threads_option
+@show.format_option
 def forget(
-    model_file: str, sources: tuple[str, ...], label: str | None, output: str | None, threads: int | None
+    model_file: str,
+    sources: tuple[str, ...],
+    label: str | None,
+    output: str | None,
+    threads: int | None,
+    format_: show.Format | None,
 ) -> None:
     """Unlearn documents: exactly as if they had never been learned.
 
@@ -267,7 +277,7 @@ def forget(
     Documents that can't have been learned in that class are refused, and the model stays as it is.
     """
     from plausible.columns import learned_columns
-    from plausible.encode import batches, labelled
+    from plausible.encode import batches
     from plausible.files.model import load, save
     from plausible.sources import open_source
 
@@ -276,14 +286,15 @@ def forget(
         model.class_index(label)
     source = open_source(sources[0] if len(sources) == 1 else list(sources), headers=model.reading.headers)
     columns = learned_columns(source, model.reading.columns)
-    if label is None and columns.target is None:
-        raise CallError("which class were they learned with? say --class NAME")
     gone = model.untrained()
     for batch in batches(source, columns):
-        if label is None:
-            batch = labelled(batch, columns.target, strict=True)
+        if label is None and None in batch.labels:
+            place = batch.place(batch.labels.index(None))
+            raise CallError(f"{place}: which class was it learned with? say --class NAME")
         labels = [label or str(own) for own in batch.labels]
         gone.update(batch.cells, labels, threads, batch.weights)
     model.counts.subtract(gone.counts)
     save(model, output or model_file)
-    click.echo(f"{output or model_file}: {gone.documents:,} forgotten, {model.documents:,} {model.unit} left")
+    record = {"model": output or model_file, "forgotten": gone.documents, "documents": model.documents}
+    line = "{model}: {forgotten:,} forgotten, {documents:,} " + model.unit + " left\n"
+    show.one(record, format_, lambda: line.format(**record))

@@ -20,8 +20,8 @@ def span(text: str | None) -> tuple[int, int] | None:
     """ "A-B" or "A" as a pair of numbers."""
     if text is None:
         return None
-    low, _, high = text.partition("-")
-    if not (low.isdecimal() and (high.isdecimal() or not high)):
+    low, dash, high = text.partition("-")
+    if not (low.isdecimal() and (high.isdecimal() or not dash)):
         raise CallError(f"{text!r} is no range; write A-B, such as 1-2")
     return int(low), int(high or low)
 
@@ -82,7 +82,9 @@ rule_options = add(
         help="What counts: occurrences, documents, or damped and weighted words.",
     ),
     click.option(
-        "--smoothing", metavar="RULE", help="laplace, mle, m=X, a=X; with ,share the prior of a word is its share."
+        "--smoothing",
+        metavar="RULE",
+        help="auto, laplace, mle, m=X, a=X; with ,share the prior of a word is its share.",
     ),
     click.option("--smoothing-of", multiple=True, metavar="NAME=RULE", help="The smoothing of a categorical column."),
     click.option("--floor", type=float, metavar="X", help="Least variance, as a share of the column's. [1e-9]"),

@@ -25,7 +25,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import IO, Any
+from typing import Any
 
 from plausible.calibration import Calibration
 from plausible.columns import Columns
@@ -98,40 +98,31 @@ def load(path: str | os.PathLike[str]) -> Model:
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:
-            return _read(file, os.fstat(file.fileno()).st_size, name)
+            data = file.read()
     except FileNotFoundError:
         raise CallError(f"there is no model {name!r}; `plausible learn … -o {name}` makes one") from None
     except OSError as error:
         raise CallError(f"{name} can't be read: {error.strerror or error}") from None
+    return from_bytes(data, name)
 
 
-def from_bytes(data: bytes) -> Model:
-    """The model that `to_bytes` gave."""
-    return _read(io.BytesIO(data), len(data), "the model")
-
-
-def _read(file: IO[bytes], size: int, name: str) -> Model:
+def from_bytes(data: bytes, name: str = "the model") -> Model:
+    """The model that `to_bytes` gave; `name` is for messages."""
     try:
-        with zipfile.ZipFile(file) as archive:
-            return _model(_members(archive, size, name), name)
-    except PlausibleError:
-        raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return _model(_members(archive, len(data), name), name)
+    except PlausibleError as error:
+        raise error if isinstance(error, ModelError) else _damaged(name, error) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
         raise ModelError(
             f"{name} is no whole plausible model (not a zip, truncated or damaged); learn it anew"
         ) from None
-    except (
-        KeyError,
-        SyntaxError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        IndexError,
-        RecursionError,
-        OverflowError,
-        MemoryError,
-    ) as error:
-        raise ModelError(f"{name} is damaged ({error or type(error).__name__}); learn it anew") from None
+    except Exception as error:  # what damage brings about has no bounds: a missing key, a wrong type, bad UTF-8
+        raise _damaged(name, error) from None
+
+
+def _damaged(name: str, error: Exception) -> ModelError:
+    return ModelError(f"{name} is damaged ({error or type(error).__name__}); learn it anew")
 
 
 def _members(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, bytes]:
@@ -142,6 +133,8 @@ def _members(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, bytes]
     for info in infos:
         if info.filename in members:
             raise ModelError(f"{name} holds {info.filename!r} twice; it is no plausible model")
+        if info.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+            raise ModelError(f"{name} is packed in a way that no plausible model is; it is no plausible model")
         with archive.open(info) as member:
             members[info.filename] = member.read(info.file_size + 1)
     if "model.json" not in members:
@@ -157,11 +150,15 @@ def _model(members: dict[str, bytes], name: str) -> Model:
     if version > FORMAT:
         raise ModelError(f"{name} has format {version}, and this plausible reads up to {FORMAT}; upgrade plausible")
     classes, documents = head["classes"], head["documents"]
+    if not all(isinstance(label, str) and label for label in classes):
+        raise ValueError("a class has no name")
     if len(classes) != len(documents) or sorted(set(classes)) != classes:
         raise ValueError("its classes are not sorted, or not as many as their counts")
-    if not all(type(n) in (int, float) and 0 < n < 1 << 63 for n in documents):
-        raise ValueError("a class has no documents")
+    if not all(type(n) in (int, float) and n > 0 for n in documents) or not sum(documents) < 1 << 63:
+        raise ValueError("a class has no documents, or too many")
     tokens = head["tokens"]
+    if len(tokens["ngrams"]) != 2 or len(tokens["chars"] or (1, 1)) != 2:
+        raise ValueError("a range has not two ends")
     model = Model(
         Tokens(tuple(tokens["ngrams"]), tuple(tokens["chars"]) if tokens["chars"] else None, tokens["stem"]),
         _rules_from_json(head["rules"]),
@@ -174,12 +171,14 @@ def _model(members: dict[str, bytes], name: str) -> Model:
     if odd is not None:
         raise ModelError(f"{name} holds an unexpected member {odd!r}; it is no plausible model")
     for start, family, names in _families(model.reading.columns):
-        arrays = {
+        arrays: dict[str, Any] = {
             member.split(".")[0]: _array(data) if member.endswith(".npy") else data
             for member in names
             for data in [members[f"{start}.{member}"]]
         }
-        model.counts.families[family].load(classes=len(classes), **arrays)
+        if "terms" in arrays:
+            arrays["terms"].decode()
+        model.counts.families[family].load(classes=documents, **arrays)
     model.counts = Counts(model.counts.families, {label: i for i, label in enumerate(classes)}, list(documents))
     return model
 
@@ -200,6 +199,8 @@ def _rules_to_json(rules: Rules) -> dict[str, Any]:
 
 
 def _rules_from_json(given: dict[str, Any]) -> Rules:
+    if not all(isinstance(one, str) for one in (*given["stop_words"], *given["by_column"])):
+        raise ValueError("its stop words are no text")
     return Rules(
         **{
             **given,
@@ -225,6 +226,11 @@ def _reading_from_json(given: dict[str, Any]) -> Reading:
         )
         for variable in given["attributes"]
     )
+    if isinstance(given["text"], str) or not all(
+        isinstance(one, str)
+        for one in (*given["text"], given["target"] or "", given["weights"] or "", given["headers"] or "")
+    ):
+        raise ValueError("the names of its columns are no text")
     names = [*given["text"], *(variable.name for variable in attributes)]
     if (
         not names
@@ -276,6 +282,10 @@ def _array(data: bytes) -> tuple[str, bytes]:
     start = len(_MAGIC) + 2 + size
     head = ast.literal_eval(data[len(_MAGIC) + 2 : start].decode("ascii"))
     kind = head["descr"][1:]
-    if head["fortran_order"] or head["shape"] != ((len(data) - start) // int(kind[1:]),):
+    if (
+        kind not in ("u1", "u2", "u4", "u8")
+        or head["fortran_order"]
+        or head["shape"] != ((len(data) - start) // int(kind[1:]),)
+    ):
         raise ValueError("an array is not whole")
     return kind, data[start:]

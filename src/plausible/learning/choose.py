@@ -13,6 +13,10 @@ from plausible.priors import Rules, Smoothing
 MARGIN = 0.01
 """A more complicated model must win by this share of the Brier score."""
 FIRST, LESS, MORE = 0.1, (0.02, 0.005), (0.3, 1.0)
+SMOOTHINGS = {"weighted": (0.02, 0.1, 0.3), "odds": (0.02, 0.1, 0.3)}
+M_ESTIMATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+ENOUGH = 1000
+"""Documents on which smoothings are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,16 @@ def choose(
     model.rules = best.rules
     model.calibrate(cells, labels, threads)
     return tried
+
+
+def choose_smoothing(model: Model, cells: Mapping[str, Any], labels: Sequence[str], threads: int | None = None) -> None:
+    """Give `model` the smoothing under which documents it has learned, each left out in turn, are told best."""
+    cells, labels = {name: column[:ENOUGH] for name, column in cells.items()}, labels[:ENOUGH]
+    options = [
+        replace(model.rules, smoothing=replace(model.rules.smoothing, m=None, a=a))
+        for a in SMOOTHINGS.get(model.rules.events, M_ESTIMATES)
+    ]
+    model.rules = min(options, key=lambda rules: _left_out_brier(model, rules, cells, labels, threads))
 
 
 def _left_out_brier(

@@ -25,7 +25,8 @@ Progress = Callable[[Source], None]
 class Options:
     """What the user says of learning; see `Rules`, `Tokens` and `sources.Options` for each.
 
-    With `raw` probabilities are left as the rules give them; with `auto` the rules are chosen by leave-one-out.
+    With `raw` probabilities are left as the rules give them; with `auto` the rules are chosen by leave-one-out, with
+    `smooth` only the smoothing.
     """
 
     said: Said = field(default_factory=Said)
@@ -37,6 +38,7 @@ class Options:
     rules: Rules = field(default_factory=Rules)
     raw: bool = False
     auto: bool = False
+    smooth: bool = False
     threads: int | None = None
 
     def open(self, given: Any) -> Source:
@@ -65,7 +67,7 @@ class Options:
 
 
 MODELS: dict[str, dict[str, Any]] = {
-    "weighted": {"events": "weighted", "smoothing": "a=0.1"},
+    "weighted": {"events": "weighted", "smoothing": "auto"},
     "plain": {},
     "book": {"raw": True},
     "auto": {"auto": True},
@@ -107,7 +109,7 @@ def options_from(
     raw : bool
         Leave the probabilities as they come.
     rules
-        The fields of `Rules`.
+        The fields of `Rules`; smoothing may be "auto", too: chosen by leave-one-out.
     """
     if threads is not None and threads < 1:
         raise CallError(f"threads must be at least 1, not {threads}")
@@ -124,6 +126,9 @@ def options_from(
     unfit = next((name for name in given if name not in Rules.__dataclass_fields__), None)
     if unfit is not None:
         raise CallError(unknown("option", unfit, [*Rules.__dataclass_fields__, *Options.__dataclass_fields__]))
+    smooth = given.get("smoothing") == "auto"
+    if smooth:
+        given["smoothing"] = Smoothing(a=0.1)
     if ngrams is None:
         ngrams = (1, 2) if auto and chars is None else (1, 1)
     return Options(
@@ -136,6 +141,7 @@ def options_from(
         rules=Rules(**parsed(given)),
         raw=raw,
         auto=auto,
+        smooth=smooth,
         threads=threads,
     )
 
@@ -205,7 +211,7 @@ class Learner:
 
     def add(self, batch: Batch) -> None:
         self.model.update(batch.cells, batch.labels, self._options.threads, batch.weights)
-        if self.model.has_text and (self._options.auto or not self._options.raw):
+        if self.model.has_text and (self._options.auto or self._options.smooth or not self._options.raw):
             self.sample.add(batch.cells, batch.labels)
 
     def merge(self, other: Learner) -> None:
@@ -231,7 +237,12 @@ class Learner:
                 self.model = without_pairs(self.model)
             if self._options.raw:
                 self.model.calibration = None
-        elif not self._options.raw:
+            return self.model
+        if self._options.smooth:
+            from plausible.learning.choose import choose_smoothing
+
+            choose_smoothing(self.model, cells, labels, self._options.threads)
+        if not self._options.raw:
             self.model.calibrate(cells, labels, self._options.threads)
         return self.model
 

@@ -1,0 +1,214 @@
+"""Speed, memory and quality of mixtures beside their peers, in one run.
+
+    python benchmarks/mixtures.py [--quick]
+
+Reads ../shared/data (or $PLAUSIBLE_SHARED/data): Old Faithful, votes, mushroom. Peers are scikit-learn, and k-modes
+written out below. `--quick` takes a tenth of the rows. Prints Markdown.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DATA = Path(os.environ.get("PLAUSIBLE_SHARED", Path(__file__).parents[2] / "shared")) / "data"
+ROWS = 100_000 if "--quick" in sys.argv else 1_000_000
+COLUMNS, COMPONENTS, ITERATIONS = 16, 32, 20
+COVARIANCES = ("diag", "spherical", "full")
+
+
+def show(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    print(f"\n### {title}\n\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+    sys.stdout.flush()
+
+
+def old_faithful() -> None:
+    from plausible.learning.mixtures.gaussian import gaussian_mixture
+
+    x = np.loadtxt(DATA / "tables" / "old_faithful.csv", delimiter=",", skiprows=1, usecols=(0, 1))
+    mixture = gaussian_mixture(x, 2, tolerance=1e-13)
+    means = ", ".join(f"({a:.3f}, {b:.3f})" for a, b in mixture.means)
+    show(
+        "Old Faithful, 2 full components",
+        ["", "log-likelihood", "weights", "means"],
+        [
+            ["bar", "−1130.264", ".356 / .644", "(2.036, 54.479), (4.290, 79.968)"],
+            ["here", f"{mixture.log_likelihood:.5f}", " / ".join(f"{w:.4f}" for w in mixture.weights), means],
+        ],
+    )
+
+
+def peak() -> int:
+    """The most bytes this process has held; Linux keeps it for each program, `ru_maxrss` for those before it too."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def fit_once(who: str, kind: str, path: str) -> dict[str, float]:
+    """One fit of fixed iterations from the same start: seconds, extra memory as a share of the data, ln p a row."""
+    warnings.simplefilter("ignore")
+    x = np.load(path)
+    start = np.eye(COLUMNS)[None].repeat(COMPONENTS, axis=0) if kind == "full" else np.ones((COMPONENTS, COLUMNS))
+    weights, means = np.full(COMPONENTS, 1 / COMPONENTS), x[:COMPONENTS].copy()
+    if who == "plausible":
+        from plausible.learning.mixtures.components import Components
+        from plausible.learning.mixtures.gaussian import gaussian_mixture
+
+        before, begun = peak(), time.perf_counter()
+        mixture = gaussian_mixture(
+            x, COMPONENTS, covariance=kind, start=Components(weights, means, start, kind), prior=0,
+            max_iterations=ITERATIONS, tolerance=0,
+        )  # fmt: skip
+        seconds, objective = time.perf_counter() - begun, float(mixture.trace[ITERATIONS - 1]) / len(x)
+    else:
+        from sklearn.mixture import GaussianMixture
+
+        model = GaussianMixture(
+            COMPONENTS, covariance_type={"diagonal": "diag"}.get(kind, kind), reg_covar=0, tol=0, init_params="random",
+            max_iter=ITERATIONS, weights_init=weights, means_init=means, precisions_init=start,
+        )  # fmt: skip
+        before, begun = peak(), time.perf_counter()
+        model.fit(x)
+        seconds, objective = time.perf_counter() - begun, float(model.lower_bound_)
+    return {"seconds": seconds, "memory": (peak() - before) / x.nbytes, "objective": objective}
+
+
+def gaussian_speed() -> None:
+    rng = np.random.default_rng(0)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "x.npy")
+        centres = 1.5 * rng.normal(size=(COMPONENTS, COLUMNS))
+        np.save(path, centres[rng.integers(COMPONENTS, size=ROWS)] + rng.normal(size=(ROWS, COLUMNS)))
+        for kind, bar in (("diagonal", 3), ("full", 1.5)):
+            found: dict[str, Any] = {}
+            for who in ("plausible", "scikit-learn"):  # each in a process of its own, for its memory
+                command = [sys.executable, __file__, "--one", who, kind, path]
+                found[who] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+            ours, theirs = found["plausible"], found["scikit-learn"]
+            rows.append(
+                [
+                    kind,
+                    f"{ours['seconds']:.1f} s",
+                    f"{theirs['seconds']:.1f} s",
+                    f"{theirs['seconds'] / ours['seconds']:.1f} (bar {bar})",
+                    f"{abs(ours['objective'] / theirs['objective'] - 1):.1e} (bar 1e-8)",
+                    f"{ours['memory']:.1%} (bar 10 %)",
+                    f"{theirs['memory']:.0%}",
+                ]
+            )
+    show(
+        f"Gaussian mixture, {ROWS:,} × {COLUMNS}, {COMPONENTS} components, {ITERATIONS} iterations, "
+        f"{os.cpu_count()} processors",
+        ["covariances", "here", "scikit-learn", "times faster", "objective, relative difference",
+         "memory beyond the data", "scikit-learn's"],
+        rows,
+    )  # fmt: skip
+
+
+def k_modes(codes: np.ndarray, k: int, seed: int, restarts: int = 10) -> np.ndarray:
+    """Huang 1998: k-means on categories, distance the values that differ, a cluster's centre its modes."""
+    rng = np.random.default_rng(seed)
+    best: tuple[int, np.ndarray] | None = None
+    for _ in range(restarts):
+        modes = codes[rng.choice(len(codes), k, replace=False)]
+        nearest = np.full(len(codes), -1)
+        for _ in range(100):
+            apart = np.stack([(codes != mode).sum(axis=1) for mode in modes], axis=1)
+            now = apart.argmin(axis=1)
+            if (now == nearest).all():
+                break
+            nearest = now
+            for j in np.unique(nearest):
+                modes[j] = [np.bincount(column).argmax() for column in codes[nearest == j].T]
+        cost = int(apart.min(axis=1).sum())
+        if best is None or cost < best[0]:
+            best = cost, nearest
+    assert best is not None
+    return best[1]
+
+
+def purity(clusters: np.ndarray, classes: list[str]) -> float:
+    pairs = Counter(zip(clusters.tolist(), classes, strict=True))
+    most: Counter[int] = Counter()
+    for (cluster, _), n in pairs.items():
+        most[cluster] = max(most[cluster], n)
+    return sum(most.values()) / len(classes)
+
+
+def read(name: str) -> tuple[list[dict[str, str | None]], list[str]]:
+    path = DATA / "tables" / name
+    with gzip.open(path, "rt") if name.endswith(".gz") else open(path) as file:
+        rows = list(csv.DictReader(file))
+    target = list(rows[0])[-1]
+    return [{k: v or None for k, v in row.items() if k != target} for row in rows], [row[target] for row in rows]
+
+
+def table_purity() -> None:
+    from sklearn.mixture import GaussianMixture
+
+    from plausible.learning.mixtures.tables import mixture_of_tables
+
+    warnings.simplefilter("ignore")
+    lines = []
+    for name, k in (
+        ("house_votes_84.csv", 2),
+        ("house_votes_84.csv", 5),
+        ("mushroom.csv.gz", 2),
+        ("mushroom.csv.gz", 20),
+    ):
+        rows, classes = read(name)
+        begun = time.perf_counter()
+        ours = mixture_of_tables(rows, k).posterior(rows).argmax(axis=1)
+        seconds = time.perf_counter() - begun
+        columns = [[str(row[key]) for row in rows] for key in rows[0]]
+        codes = np.stack([np.unique(column, return_inverse=True)[1] for column in columns], axis=1)
+        one_hot = np.concatenate([np.eye(column.max() + 1)[column] for column in codes.T], axis=1)
+        begun = time.perf_counter()
+        theirs = {
+            kind: GaussianMixture(k, covariance_type=kind, n_init=5, random_state=0).fit_predict(one_hot)
+            for kind in ("diag", "spherical", *(["full"] if len(rows) < 1000 else []))
+        }
+        their_seconds = (time.perf_counter() - begun) / len(theirs)
+        lines.append(
+            [
+                f"{name.split('.')[0]}, k = {k}",
+                f"{purity(ours, classes):.4f}",
+                f"{purity(k_modes(codes, k, 0), classes):.4f}",
+                *(f"{purity(theirs[kind], classes):.4f}" if kind in theirs else "–" for kind in COVARIANCES),
+                f"{seconds:.1f} s / {their_seconds:.1f} s",
+            ]
+        )
+    show(
+        "Latent classes: purity, clusters against classes",
+        ["table", "here", "k-modes", "scikit-learn on one-hot: diagonal", "spherical", "full",
+         "seconds, here / scikit-learn"],
+        lines,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    if "--one" in sys.argv:
+        print(json.dumps(fit_once(*sys.argv[sys.argv.index("--one") + 1 :])))
+    else:
+        old_faithful()
+        table_purity()
+        gaussian_speed()

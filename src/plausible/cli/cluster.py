@@ -1,0 +1,184 @@
+"""The command that finds hidden classes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from plausible.cli import show
+from plausible.cli.options import sql_option, threads_option
+from plausible.errors import CallError
+
+if TYPE_CHECKING:
+    from plausible.learning.em import Step
+    from plausible.learning.mixtures.candidates import Candidate
+    from plausible.learning.mixtures.gaussian import GaussianMixture
+    from plausible.learning.mixtures.tables import TableMixture
+    from plausible.sources import Source
+
+
+@click.command(short_help="Find the hidden classes of a table's rows.")
+@click.argument("source", required=False)
+@sql_option
+@click.option("-k", "components", required=True, metavar="K|auto", help="How many clusters; auto tries 1 to 10.")
+@click.option(
+    "--covariance",
+    type=click.Choice(["known", "spherical", "diagonal", "tied", "full"]),
+    help="Gaussian clusters of the columns of numbers. [full, if all columns are numbers]",
+)
+@click.option("--variance", type=float, metavar="X", help="The variance that --covariance known knows.")
+@click.option("--prior", type=float, metavar="M", help="Rows' worth of prior for each cluster. [1e-6; categories: 1]")
+@click.option("--by", type=click.Choice(["bic", "held_out"]), default="bic", help="How -k auto compares. [bic]")
+@click.option("--column", "columns", multiple=True, metavar="NAME", help="A column that takes part. [all]")
+@click.option("--leave-out", multiple=True, metavar="NAME", help="A column that takes no part, such as a known class.")
+@click.option("--category", "categories", multiple=True, metavar="NAME", help="A column whose numbers are names.")
+@click.option("--restarts", type=click.IntRange(1), default=10, metavar="N", help="Starts; the best is kept. [10]")
+@click.option("--seed", type=int, default=0, metavar="N", help="Of the starts. [0]")
+@click.option("--seconds", type=float, metavar="S", help="Stop after this long with the best so far, as Ctrl-C does.")
+@click.option("--memberships", type=click.Path(), metavar="FILE", help="Write each row's probabilities as CSV.")
+@click.option("--where", metavar="SQL", help="Only the rows for which this holds.")
+@click.option("--encoding", metavar="NAME", help="Of the file; recognised when not given.")
+@threads_option
+@show.format_option
+def cluster(
+    source: str | None,
+    sql: str | None,
+    components: str,
+    prior: float | None,
+    seconds: float | None,
+    memberships: str | None,
+    where: str | None,
+    encoding: str | None,
+    format_: show.Format | None,
+    **given: Any,
+) -> None:
+    """Find the hidden classes of a table's rows.
+
+    \b
+      plausible cluster points.csv -k 3
+      plausible cluster geyser.csv -k auto --covariance full --format json
+      plausible cluster votes.csv -k 2 --memberships clusters.csv
+
+    Columns of numbers make Gaussian clusters; a table with categories makes latent classes. Gaps are taken as they are.
+    """
+    from plausible.learning.mixtures.clusters import cluster as learn
+    from plausible.learning.mixtures.gaussian import GaussianMixture
+    from plausible.sources import open_source
+
+    if (source is None) == (sql is None):
+        raise CallError("name one source: a file, - for standard input, or --sql QUERY")
+    opened = open_source(sql if sql is not None else source, where=where, encoding=encoding)
+    progress = _progress()
+    limits = {"max_seconds": seconds, "prior": prior, "progress": progress}
+    given |= {name: value for name, value in limits.items() if value is not None}
+    choice = learn(opened, _number(components), **given)
+    if progress:
+        click.echo("\r\x1b[K", err=True, nl=False)
+    mixture = choice.best
+    record = _gaussian(mixture) if isinstance(mixture, GaussianMixture) else _classes(mixture)
+    if choice.candidates:
+        record["candidates"] = [candidate._asdict() for candidate in choice.candidates]
+    if memberships:
+        _write(memberships, opened, mixture)
+    if not mixture.converged:
+        click.echo(f"Note: stopped after {mixture.iterations} iterations ({mixture.stopped})", err=True)
+    show.one(record, format_, lambda: _candidates(choice.candidates) + _table(mixture, record))
+
+
+def _number(components: str) -> Any:
+    if components != "auto" and not components.isdecimal():
+        raise CallError(f"-k {components!r}: give a whole number, or auto")
+    return "auto" if components == "auto" else int(components)
+
+
+def _gaussian(mixture: GaussianMixture) -> dict[str, Any]:
+    return {
+        "log_likelihood": mixture.log_likelihood,
+        "weights": mixture.weights.tolist(),
+        "means": mixture.means.tolist(),
+        "covariances": mixture.covariances.tolist(),
+        "iterations": mixture.iterations,
+        "sizes": mixture.sizes.tolist(),
+        "converged": mixture.converged,
+        "covariance": mixture.covariance,
+        "columns": list(mixture.names),
+    }
+
+
+def _classes(mixture: TableMixture) -> dict[str, Any]:
+    return {
+        "log_likelihood": mixture.log_likelihood,
+        "weights": mixture.weights.tolist(),
+        "iterations": mixture.iterations,
+        "sizes": mixture.sizes.tolist(),
+        "converged": mixture.converged,
+        "clusters": [
+            {
+                "characteristics": [c._asdict() for c in mixture.characteristics(j)],
+                "exemplars": (mixture.exemplars[j] + 1).tolist(),
+            }
+            for j in range(len(mixture.weights))
+        ],
+    }
+
+
+def _table(mixture: GaussianMixture | TableMixture, record: dict[str, Any]) -> str:
+    rows: list[dict[str, Any]] = []
+    for j, (weight, size) in enumerate(zip(record["weights"], record["sizes"], strict=True)):
+        row: dict[str, Any] = {"cluster": j, "weight": weight, "rows": size}
+        if "means" in record:
+            row |= {name: f"{value:.4g}" for name, value in zip(record["columns"], record["means"][j], strict=True)}
+            rows.append(row)
+            continue
+        for c in record["clusters"][j]["characteristics"]:
+            share = "" if "±" in c["value"] else f"{c['here']:.0%} (of all {c['overall']:.0%})"
+            rows.append({**row, "column": c["variable"], "value": c["value"], "share": share})
+            row = dict.fromkeys(row, "")
+    state = "converged" if mixture.converged else mixture.stopped
+    summary = f"log-likelihood {mixture.log_likelihood:,.4f}, {mixture.iterations} iterations, {state}\n"
+    return show.table(rows, list(rows[0])) + summary
+
+
+def _candidates(candidates: tuple[Candidate, ...]) -> str:
+    records = [candidate._asdict() for candidate in candidates]
+    return show.table(records, list(records[0])) + "\n" if records else ""
+
+
+def _write(path: str, source: Source, mixture: GaussianMixture | TableMixture) -> None:
+    import csv
+    import io
+
+    from plausible.files.atomic import replacing
+    from plausible.learning.mixtures.clusters import memberships
+
+    with replacing(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["row", "cluster", *(f"p{j}" for j in range(len(mixture.weights)))])
+        for place, shares in memberships(source, mixture):
+            writer.writerow([place, shares.index(max(shares)), *shares])
+        text.flush()
+        text.detach()
+
+
+def _progress() -> Callable[[Step], None] | None:
+    """Iteration, objective and gain on standard error, if that is a terminal; after a second, and then ten a second."""
+    import sys
+
+    if not sys.stderr.isatty():
+        return None
+    shown = time.monotonic() + 1
+
+    def progress(step: Step) -> None:
+        nonlocal shown
+        if time.monotonic() > shown:
+            shown = time.monotonic() + 0.1
+            line = (
+                f"start {step.run}, iteration {step.iteration}: objective {step.objective:,.4f}, gain {step.gain:.2g}"
+            )
+            click.echo(f"\r\x1b[K{line}", err=True, nl=False)
+
+    return progress

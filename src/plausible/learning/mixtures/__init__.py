@@ -1,0 +1,1 @@
+"""Mixtures: stars whose centre is hidden, learned by EM."""

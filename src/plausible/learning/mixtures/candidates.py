@@ -1,0 +1,147 @@
+"""How many components? The candidates beside each other, by BIC (Schwarz 1978) and by rows held out."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plausible.errors import CallError, DataError, PlausibleWarning
+from plausible.learning.mixtures.gaussian import GaussianMixture, gaussian_mixture
+from plausible.learning.mixtures.points import points
+
+Criterion = Literal["bic", "held_out"]
+
+
+class Learned(Protocol):
+    """What a candidate must tell of itself."""
+
+    @property
+    def log_likelihood(self) -> float: ...
+    @property
+    def parameters(self) -> int: ...
+
+
+FOLD: dict[str, Any] = {"restarts": 2, "tolerance": 1e-6, "progress": None}
+"""What the mixture of a fold is learned with: there are many, and only their mean counts."""
+
+M = TypeVar("M", bound=Learned)
+
+
+class Candidate(NamedTuple):
+    """`bic` is parameters × ln n − 2 ln P(D | h), lower is better; `held_out` is the mean ln p of a row not learned
+    from, higher is better.
+    """
+
+    k: int
+    log_likelihood: float
+    parameters: int
+    bic: float
+    held_out: float
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Generic[M]):
+    """The best candidate as learned from all rows, and all of them."""
+
+    best: M
+    candidates: tuple[Candidate, ...]
+
+
+def choose(
+    ks: Iterable[int],
+    rows: int,
+    fit: Callable[[int, NDArray[np.intp] | None], M],
+    log_density: Callable[[M, NDArray[np.intp]], float],
+    *,
+    by: Criterion = "bic",
+    folds: int = 5,
+    seed: int = 0,
+) -> Choice[M]:
+    """Learn each candidate from all rows, and from all but a fold's for each fold.
+
+    Parameters
+    ----------
+    fit : (k, rows or None for all) → mixture
+    log_density : (mixture, rows) → Σ ln p(row)
+    by : "bic" or "held_out"
+    """
+    if by not in ("bic", "held_out"):
+        raise CallError(f"candidates are compared by 'bic' or 'held_out', not {by!r}")
+    if folds < 2:
+        raise CallError(f"folds must be at least 2, not {folds}")
+    fold = np.random.default_rng(seed).permutation(rows) % folds
+    best: tuple[float, M] | None = None
+    said: list[warnings.WarningMessage] = []
+    candidates: list[Candidate] = []
+    for k in ks:
+        try:
+            with warnings.catch_warnings(record=True) as notes:
+                warnings.simplefilter("always", PlausibleWarning)
+                learned = fit(k, None)
+        except (CallError, DataError):
+            if best is None:
+                raise
+            break  # no k beyond this one can be learned from these rows
+        bic = learned.parameters * math.log(rows) - 2 * learned.log_likelihood
+        held_out = _held_out(k, fold, folds, fit, log_density)
+        candidates.append(Candidate(k, learned.log_likelihood, learned.parameters, bic, held_out))
+        score = -bic if by == "bic" else held_out
+        if best is None or score > best[0]:
+            best, said = (score, learned), notes
+    if best is None:
+        raise CallError("there is no candidate k: name at least one")
+    for note in said:
+        warnings.warn(str(note.message), note.category, stacklevel=3)
+    return Choice(best[1], tuple(candidates))
+
+
+def _held_out(
+    k: int,
+    fold: NDArray[np.intp],
+    folds: int,
+    fit: Callable[[int, NDArray[np.intp] | None], M],
+    log_density: Callable[[M, NDArray[np.intp]], float],
+) -> float:
+    """Minus infinity where a fold leaves too few rows to learn k components from."""
+    total = 0.0
+    for i in range(min(folds, len(fold))):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PlausibleWarning)
+                total += log_density(fit(k, np.flatnonzero(fold != i)), np.flatnonzero(fold == i))
+        except (CallError, DataError):
+            return -math.inf
+    return total / len(fold)
+
+
+def choose_gaussian_mixture(
+    x: Any, ks: Iterable[int] = range(1, 11), *, by: Criterion = "bic", folds: int = 5, seed: int = 0, **options: Any
+) -> Choice[GaussianMixture]:
+    """The number of components that BIC, or the likelihood of rows held out, likes best.
+
+    `options` are those of `gaussian_mixture`.
+
+    Examples
+    --------
+    >>> x = [1.0, 1.3, 0.8, 1.1, 0.7, 5.0, 5.2, 4.9, 4.7, 5.3]
+    >>> choice = choose_gaussian_mixture(x, range(1, 4), covariance="tied")
+    >>> len(choice.best.weights), [candidate.k for candidate in choice.candidates]
+    (2, [1, 2, 3])
+    """
+    table = points(x)
+
+    def fit(k: int, rows: NDArray[np.intp] | None) -> GaussianMixture:
+        if rows is None:
+            return gaussian_mixture(table, k, seed=seed, **options)
+        return gaussian_mixture(table.take(rows), k, seed=seed, **options | FOLD)
+
+    def log_density(mixture: GaussianMixture, rows: NDArray[np.intp]) -> float:
+        return float(mixture.log_density(table.take(rows)).sum())
+
+    return choose(ks, table.count, fit, log_density, by=by, folds=folds, seed=seed)

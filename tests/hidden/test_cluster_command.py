@@ -1,0 +1,132 @@
+"""`plausible cluster`, and what it calls."""
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from plausible.cli import plausible
+from plausible.errors import CallError, DataError
+from plausible.learning.mixtures.clusters import cluster
+from plausible.learning.mixtures.gaussian import GaussianMixture
+from plausible.learning.mixtures.tables import TableMixture
+from plausible.sources import open_source
+
+SHARED = Path(os.environ.get("PLAUSIBLE_SHARED", Path(__file__).parents[3] / "shared"))
+if not SHARED.exists():
+    SHARED = Path(__file__).parents[4] / "shared"
+
+
+def run(*arguments):
+    return CliRunner().invoke(plausible, ["cluster", *map(str, arguments)], catch_exceptions=False)
+
+
+def read(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+@pytest.fixture
+def points(tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "points.csv"
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["x", "y", "kind"])
+        for i in range(60):
+            x, y = rng.normal(size=2) + (0 if i % 2 else 8)
+            writer.writerow([f"{x:.4f}", "" if i == 7 else f"{y:.4f}", "odd" if i % 2 else "even"])
+    return path
+
+
+def test_keys_and_the_same_answer_for_the_same_seed(points):
+    arguments = (points, "-k", 2, "--covariance", "diagonal", "--seed", 3, "--format", "json")
+    result = run(*arguments)
+    record = json.loads(result.stdout)
+    assert [*record][:6] == ["log_likelihood", "weights", "means", "covariances", "iterations", "sizes"]
+    assert record["columns"] == ["x", "y"]
+    assert record["sizes"] == [30, 30]
+    assert run(*arguments).stdout == result.stdout
+
+
+@pytest.mark.data
+def test_old_faithful():
+    path = SHARED / "data" / "tables" / "old_faithful.csv"
+    if not path.exists():
+        pytest.skip(f"needs {path}; set PLAUSIBLE_SHARED to where the shared data is")
+    record = json.loads(run(path, "-k", 2, "--covariance", "full", "--format", "json").stdout)
+    assert record["log_likelihood"] == pytest.approx(-1130.264, abs=5e-4)
+    np.testing.assert_allclose(record["weights"], [0.356, 0.644], atol=5e-4)
+    np.testing.assert_allclose(record["means"], [[2.036, 54.479], [4.290, 79.968]], atol=5e-4)
+
+
+def test_latent_classes_and_memberships(points, tmp_path):
+    out = tmp_path / "members.csv"
+    record = json.loads(run(points, "-k", 2, "--memberships", out, "--format", "json").stdout)
+    assert record["sizes"] == [30, 30]
+    assert {c["variable"] for c in record["clusters"][0]["characteristics"]} == {"x", "y", "kind"}
+    assert len(record["clusters"][0]["exemplars"]) == 5
+    rows = read(out)
+    assert len(rows) == 60
+    assert rows[0]["row"].endswith("line 2")
+    assert all(abs(float(row["p0"]) + float(row["p1"]) - 1) < 1e-9 for row in rows)
+    assert len({row["cluster"] for row in rows[::2]}) == 1
+
+
+def test_gaussian_memberships(points, tmp_path):
+    out = tmp_path / "members.csv"
+    run(points, "-k", 2, "--leave-out", "kind", "--memberships", out)
+    assert [row["cluster"] for row in read(out)] == ["1", "0"] * 30
+
+
+def test_auto_shows_the_candidates(points):
+    result = run(points, "-k", "auto", "--leave-out", "kind", "--restarts", 2, "--format", "table")
+    assert "held_out" in result.stdout
+    assert "converged" in result.stdout
+    record = json.loads(
+        run(points, "-k", "auto", "--column", "kind", "--column", "x", "--restarts", 2, "--format", "json").stdout
+    )
+    assert record["candidates"][1]["k"] == 2
+    assert len(record["sizes"]) == 2
+
+
+def test_tables_are_shown(points):
+    assert "even" in run(points, "-k", 2, "--format", "table").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-k", "many"], "whole number, or auto"),
+        (["-k", "2", "--covariance", "full", "--column", "kind"], "needs columns of numbers"),
+        (["-k", "2", "--covariance", "full", "--column", "kind", "--column", "x"], "'kind' holds categories"),
+        (["-k", "2", "--column", "z"], "unknown column"),
+        (["-k", "2", "--variance", "1"], "variance needs"),
+        (["-k", "99"], "k is 99, but there are 60 rows"),
+    ],
+)
+def test_calls_that_can_be_mended(points, arguments, message):
+    with pytest.raises(CallError, match=message):
+        run(points, *arguments)
+
+
+def test_no_source():
+    with pytest.raises(CallError, match="name one source"):
+        run("-k", "2")
+
+
+def test_stopped_early_is_said(points):
+    result = run(points, "-k", 2, "--covariance", "full", "--seconds", 1e-9)
+    assert "stopped after 1 iterations (time)" in result.stderr
+
+
+def test_what_a_source_holds_decides(points):
+    source = open_source(str(points))
+    assert isinstance(cluster(source, 2).best, TableMixture)
+    assert isinstance(cluster(source, 2, columns=["x", "y"]).best, GaussianMixture)
+    assert isinstance(cluster(source, 2, covariance="full").best, GaussianMixture)
+    with pytest.raises(DataError, match="no values"):
+        cluster(open_source([{"a": None, "b": "x"}, {"a": None, "b": "y"}]), 1)
