@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from plausible.answers import how_many
 from plausible.baselines import BASELINES
-from plausible.encode import Batch
+from plausible.cells import Batch
 from plausible.errors import CallError, DataError
 from plausible.giveaways import giveaways, said
 from plausible.learning.classifier import Learner, Options, Progress, learn_from, options_from, read_labelled, warn

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from plausible.cells import Batch
 from plausible.columns import Columns, Said, choose_columns
-from plausible.encode import Batch, batches, labelled
+from plausible.encode import batches, labelled
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.learning.sample import Sample
 from plausible.model import Model, Reading
