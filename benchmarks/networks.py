@@ -15,6 +15,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -108,9 +109,8 @@ def posteriors(shared: Path, names: tuple[str, ...], patterns: int) -> None:
             new = seconds(fresh, times=3, clock=time.process_time)
             known = seconds(lambda: ask(network, evidence), times=3, clock=time.process_time)  # noqa: B023
             entries = next(iter(tree.schedules.values())).entries
-            slow = [
-                seconds(lambda: peer_query(peer, evidence, network.names), 0, 3, time.process_time) for peer in peers
-            ]  # noqa: B023
+            asked = (partial(peer_query, peer, evidence, network.names) for peer in peers)
+            slow = [seconds(call, 0, 3, time.process_time) for call in asked]
             rows.append((known, new, *slow, min(slow) / known, min(slow) / new, entries))
         k, n, a, b, rk, rn, e = (statistics.median(column) for column in zip(*rows, strict=True))
         print(
