@@ -44,7 +44,7 @@ format: $(VENV)/tested ## put the code in its format
 native: ## build the core in place, for work on it
 	cmake -S . -B build/dev -G Ninja -DPython_EXECUTABLE="$$(command -v $(BIN)/python)" -DCMAKE_BUILD_TYPE=Release
 	cmake --build build/dev
-	cp build/dev/_native*.so build/dev/_native.pyi src/plausible/
+	install build/dev/_native*.so build/dev/_native.pyi src/plausible/
 
 sanitize: $(VENV)/tested ## the tests of the core, built with the address and undefined-behaviour sanitisers
 	$(BIN)/pip install --quiet cmake ninja nanobind unicodedata2==15.1.0
@@ -54,7 +54,7 @@ sanitize: $(VENV)/tested ## the tests of the core, built with the address and un
 	rm -rf build/sanitized/package && mkdir -p build/sanitized/package && cp -r src/plausible build/sanitized/package/
 	cp build/sanitized/_native*.so build/sanitized/package/plausible/
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so)" \
-	  PYTHONPATH=build/sanitized/package $(BIN)/python -m pytest -m "not long and not data" -p no:cacheprovider tests/core
+	  PYTHONPATH=build/sanitized/package $(BIN)/python -m pytest -m "not long and not data" -p no:cacheprovider tests/core tests/networks
 
 benchmarks: $(VENV)/installed $(VENV)/tested ## measure speed and quality beside the peers
 	$(BIN)/pip install --quiet --group benchmarks

@@ -88,10 +88,12 @@ nb::tuple score_without(const Model& model, nb::handle documents, const std::vec
 // ln p of the classes in `order`, in that order; of rows in which no class is possible, `fallback`.
 nb::tuple log_posteriors(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> scores,
                          const std::vector<std::size_t>& order, const std::vector<double>& fallback,
-                         nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> lengths, double power,
+                         nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> lengths,
+                         std::optional<nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>> known, double power,
                          double mean_log_length, double tail, double flat, const std::vector<double>& bias, double factor) {
     if (order.empty() || fallback.size() != order.size()) throw nb::value_error("one fallback a class is needed");
     if (lengths.shape(0) != scores.shape(0)) throw nb::value_error("one length a row is needed");
+    if (known && known->shape(0) != scores.shape(0)) throw nb::value_error("the known terms of each row are needed");
     if (!bias.empty() && bias.size() != order.size()) throw nb::value_error("one bias a class is needed");
     for (const auto c : order)
         if (c >= scores.shape(1)) throw nb::value_error("a class index is out of range");
@@ -112,15 +114,16 @@ nb::tuple log_posteriors(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb
             to[k] = (from[order[k]] * factor + (bias.empty() ? 0 : bias[k])) * sharp;
             if (to[k] > to[best[i]]) best[i] = k;
         }
-        const double most = to[best[i]];
-        if (!(most > -std::numeric_limits<double>::infinity())) {
-            undefined.push_back(i);
+        const bool impossible = !(to[best[i]] > -std::numeric_limits<double>::infinity());
+        if (impossible) undefined.push_back(i);
+        const bool by_prior = impossible || (known && (*known)(i) == 0);
+        if (by_prior) {
             std::copy(fallback.begin(), fallback.end(), to);
             best[i] = static_cast<std::size_t>(std::max_element(to, to + classes) - to);
-            continue;
         }
+        const double most = to[best[i]];
         const double over = log_sum(to, most, 1);
-        if (tail == 0) {
+        if (tail == 0 || by_prior) {
             for (std::size_t k = 0; k < classes; ++k) to[k] -= over;
             continue;
         }
@@ -178,10 +181,10 @@ void bind_common(nb::class_<Model>& bound) {
 
 void bind_scorer(nb::module_& m) {
     using namespace nb::literals;
-    m.def("log_posteriors", &log_posteriors, "scores"_a, "order"_a, "fallback"_a, "lengths"_a, "power"_a = 0.0,
-          "mean_log_length"_a = 0.0, "tail"_a = 0.0, "flat"_a = 1.0, "bias"_a = std::vector<double>{}, "factor"_a = 1.0,
+    m.def("log_posteriors", &log_posteriors, "scores"_a, "order"_a, "fallback"_a, "lengths"_a, "known"_a = nb::none(),
+          "power"_a = 0.0, "mean_log_length"_a = 0.0, "tail"_a = 0.0, "flat"_a = 1.0, "bias"_a = std::vector<double>{}, "factor"_a = 1.0,
           "Of each row of scores: ln P(c given text) of the classes in `order`, the position of the largest (the first of "
-          "equals), and the rows in which no class is possible, which get `fallback`.");
+          "equals), and the rows in which no class is possible, which get `fallback`, as do rows with no known term.");
 
     nb::class_<Scorer> scorer(m, "Scorer", "Log probabilities by the m-estimate, and the scores of texts under them.");
     scorer.def("__init__", [](Scorer* at, Terms& counts, std::vector<std::uint64_t> documents, bool bernoulli,

@@ -108,21 +108,10 @@ void Scorer::multinomial_without(const Bag& bag, std::uint32_t own, const Held& 
     }
 }
 
-// ln P(no term given c) with one document less in the class. Terms that all its documents hold are left to the caller:
-// they are words of any document that can be taken away.
 void Scorer::prepare_without() const {
     absent_without_.resize(classes());
-    for (std::size_t c = 0; c < classes(); ++c)
-        if (documents_[c]) absent_without_[c].sum = static_cast<double>(vocabulary_) * std::log(absent_factor(0, documents_[c] - 1));
-    for (std::uint32_t s = 0; s < Table::shards; ++s)
-        for (std::uint32_t t = 0; t < rows_[s].size(); ++t) {
-            if (!rows_[s][t].inside) continue;
-            terms_.table().part(s).each(t, [&](const Cell& cell) {
-                const std::uint64_t documents = documents_[cell.label] - 1;
-                absent_without_[cell.label].remove(absent_factor(0, documents));
-                if (cell.documents <= documents) absent_without_[cell.label].add(absent_factor(cell.documents, documents));
-            });
-        }
+    for (std::uint32_t c = 0; c < classes(); ++c)
+        if (documents_[c]) absent_without_[c] = absent_sum(c, documents_[c] - 1);
 }
 
 void Scorer::bernoulli_without(const Bag& bag, std::uint32_t own, const Held& held, double* scores) const {

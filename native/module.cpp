@@ -3,8 +3,15 @@
 #include "module.hpp"
 
 NB_MODULE(_native, m) {
+    nanobind::set_leak_warnings(false);  // objects that Python itself still holds when it ends are no leaks
     m.doc() = "The native core of plausible: arrays in, arrays out.";
     bind_terms(m);
     bind_scorer(m);
+    bind_bif(m);
+    bind_junction(m);
+    bind_gibbs(m);
+    bind_loopy(m);
+    bind_rows(m);
+    bind_sampling(m);
     bind_mixture(m);
 }

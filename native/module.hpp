@@ -5,4 +5,10 @@
 
 void bind_terms(nanobind::module_& m);
 void bind_scorer(nanobind::module_& m);
+void bind_bif(nanobind::module_& m);
+void bind_junction(nanobind::module_& m);
+void bind_gibbs(nanobind::module_& m);
+void bind_loopy(nanobind::module_& m);
+void bind_rows(nanobind::module_& m);
+void bind_sampling(nanobind::module_& m);
 void bind_mixture(nanobind::module_& m);

@@ -70,6 +70,19 @@ double Scorer::absent_factor(std::uint64_t documents_with, std::uint64_t documen
     return over > 0 ? without / over : 1;
 }
 
+// ln P(no term given c), summed in the order of size, so that it does not depend on the order in which terms were met.
+// Terms that more than `documents` hold are left to the caller: they are words of a document that is taken away.
+LogSum Scorer::absent_sum(std::uint32_t label, std::uint64_t documents) const {
+    LogSum out;
+    auto others = static_cast<std::int64_t>(vocabulary_);
+    for (const auto& [with, terms] : holding_[label]) {
+        others -= terms;
+        if (with <= documents) out.add(absent_factor(with, documents), terms);
+    }
+    if (others) out.add(absent_factor(0, documents), others);
+    return out;
+}
+
 void Scorer::estimate() {
     const double all = m(vocabulary_);
     const double uniform = vocabulary_ ? all / static_cast<double>(vocabulary_) : 0;
@@ -81,7 +94,6 @@ void Scorer::estimate() {
         const double over = static_cast<double>(bernoulli() ? documents_[c] : positions_[c]) + all;
         if (bernoulli()) {
             const double none = absent_factor(0, documents_[c]);
-            absent_[c].sum = static_cast<double>(vocabulary_) * std::log(none);
             if (smoothed()) steps_[c] = std::log(all / 2 / over) - std::log(none);
         } else if (over > 0) {
             steps_[c] = -std::log(over);
@@ -92,6 +104,7 @@ void Scorer::estimate() {
         for (int n = 0; n < 4096; ++n) logs.push_back(std::log1p(n / uniform));
     const bool few = classes() <= 64;
     std::vector<double> full(classes());
+    std::vector<std::vector<std::uint32_t>> held(bernoulli() ? classes() : 0);
     for (std::uint32_t s = 0; s < Table::shards; ++s)
         for (std::uint32_t t = 0; t < rows_[s].size(); ++t) {
             Row& row = rows_[s][t];
@@ -112,9 +125,7 @@ void Scorer::estimate() {
             const Shard& shard = terms_.table().part(s);
             shard.each(t, [&](const Cell& cell) {
                 ++size;
-                if (!bernoulli()) return;
-                absent_[cell.label].remove(absent_factor(0, documents_[cell.label]));
-                absent_[cell.label].add(absent_factor(cell.documents, documents_[cell.label]));
+                if (bernoulli()) held[cell.label].push_back(cell.documents);
             });
             if (!smoothed()) continue;
             row.size = size;
@@ -132,6 +143,15 @@ void Scorer::estimate() {
                 });
             }
         }
+    holding_.resize(held.size());
+    for (std::uint32_t c = 0; c < held.size(); ++c) {
+        std::sort(held[c].begin(), held[c].end());
+        for (const auto with : held[c]) {
+            if (holding_[c].empty() || holding_[c].back().first != with) holding_[c].push_back({with, 0});
+            ++holding_[c].back().second;
+        }
+        absent_[c] = absent_sum(c, documents_[c]);
+    }
 }
 
 std::vector<double> Scorer::intercepts() const {

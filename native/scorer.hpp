@@ -36,14 +36,14 @@ struct LogSum {
     double sum = 0;
     std::int64_t zeros = 0;
 
-    void add(double x) { change(x, 1); }
-    void remove(double x) { change(x, -1); }
+    void add(double x, std::int64_t times = 1) { change(x, times); }
+    void remove(double x, std::int64_t times = 1) { change(x, -times); }
     double value() const { return zeros > 0 ? -std::numeric_limits<double>::infinity() : sum; }
 
 private:
-    void change(double x, int sign) {
-        if (x > 0) sum += sign * std::log(x);
-        else zeros += sign;
+    void change(double x, std::int64_t times) {
+        if (x > 0) sum += static_cast<double>(times) * std::log(x);
+        else zeros += times;
     }
 };
 
@@ -108,6 +108,7 @@ private:
     void prepare_without() const;
     Held held(const Bag& bag, std::uint32_t own) const;
     double log_prior(std::uint32_t label, std::uint32_t own) const;
+    LogSum absent_sum(std::uint32_t label, std::uint64_t documents) const;
     double absent_factor(std::uint64_t documents_with, std::uint64_t documents) const;
     void multinomial_without(const Bag& bag, std::uint32_t own, const Held& held, double* scores) const;
     void bernoulli_without(const Bag& bag, std::uint32_t own, const Held& held, double* scores) const;
@@ -125,7 +126,10 @@ private:
     std::uint64_t vocabulary_ = 0, all_positions_ = 0;
     std::vector<std::uint64_t> positions_;    // occurrences of vocabulary terms in each class
     std::vector<double> intercepts_, steps_;  // of a class: at the start, and for each occurrence (term, if Bernoulli)
-    std::vector<LogSum> absent_;              // Bernoulli: ln P(no term given c), and the same with one document less
+    // Bernoulli: for each class how many terms so many documents hold, sorted; ln P(no term given c), and the same with
+    // one document less.
+    std::vector<std::vector<std::pair<std::uint32_t, std::int64_t>>> holding_;
+    std::vector<LogSum> absent_;
     mutable std::vector<LogSum> absent_without_;
     mutable std::once_flag prepared_;
 };

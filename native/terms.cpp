@@ -104,7 +104,7 @@ nb::dict export_(Terms& terms, const std::vector<std::int64_t>& order) {
 }
 
 void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels_, nb::handle documents_,
-             nb::handle occurrences_, nb::handle masses_, std::uint32_t classes) {
+             nb::handle occurrences_, nb::handle masses_, const std::vector<std::uint64_t>& sizes_of_classes) {
     const Numbers sizes(sizes_), labels(labels_), documents(documents_), occurrences(occurrences_), masses(masses_);
     if (labels.size() != documents.size() || labels.size() != occurrences.size() || labels.size() != masses.size())
         throw nb::value_error("the arrays of counts differ in length");
@@ -122,11 +122,18 @@ void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels_
         const Key key(p, word.size());
         Shard& part = terms.table().part(Table::shard_of(key.hashed));
         const std::uint32_t term = part.find_or_add(key);
+        if (word.empty() || !sizes[i]) throw nb::value_error("a term is empty, or no class has seen it");
         if (sizes[i] > labels.size() - next) throw nb::value_error("there are more rows than counts");
+        const std::size_t first = next;
         for (const std::size_t stop_at = next + sizes[i]; next < stop_at; ++next) {
-            if (labels[next] >= classes) throw nb::value_error("a count belongs to no class");
+            if (next > first && labels[next] <= labels[next - 1]) throw nb::value_error("the classes of a term are not sorted");
+            if (labels[next] >= sizes_of_classes.size()) throw nb::value_error("a count belongs to no class");
+            if (documents[next] > std::min<std::uint64_t>(sizes_of_classes[labels[next]], Shard::absent))
+                throw nb::value_error("more documents of a class hold a term than there are");
             if (!occurrences[next] || !documents[next] || documents[next] > occurrences[next])
                 throw nb::value_error("a count is zero, or a term has more documents than occurrences");
+            if (!masses[next] || masses[next] > documents[next] << 20)
+                throw nb::value_error("a mass is zero, or above one a document");
             part.count(term, {static_cast<std::uint32_t>(labels[next]), static_cast<std::uint32_t>(documents[next]),
                               occurrences[next], masses[next]});
         }
@@ -167,12 +174,14 @@ void bind_terms(nb::module_& m) {
             const nb::gil_scoped_release release;
             mine.merge(other, labels, threads);
         }, "other"_a, "labels"_a, "threads"_a = 1, "Add the counts of `other`, whose class i is class labels[i] here.")
-        .def("uncovered", [](Terms& mine, Terms& other, const std::vector<std::int64_t>& to) {
-            return mine.uncovered(other, to_labels(to));
-        }, "other"_a, "labels"_a, "A term of which `other` has more than there is here; empty if there is none.")
-        .def("subtract", [](Terms& mine, Terms& other, const std::vector<std::int64_t>& to) {
-            mine.subtract(other, to_labels(to));
-        }, "other"_a, "labels"_a, "Take the counts of `other` away; they must be covered.")
+        .def("uncovered", [](Terms& mine, Terms& other, const std::vector<std::int64_t>& to, const std::vector<std::uint64_t>& left) {
+            return mine.uncovered(other, to_labels(to), left);
+        }, "other"_a, "labels"_a, "left"_a,
+             "A term of which `other` has counts that can't be part of those here, where left[i] documents of class i are to "
+             "remain; empty if there is none.")
+        .def("subtract", [](Terms& mine, Terms& other, const std::vector<std::int64_t>& to, const std::vector<std::uint64_t>& left) {
+            mine.subtract(other, to_labels(to), left);
+        }, "other"_a, "labels"_a, "left"_a, "Take the counts of `other` away; they must be covered.")
         .def("row", [](Terms& terms, const std::string& term) {
             std::vector<std::pair<std::uint32_t, std::pair<std::uint32_t, std::uint64_t>>> out;
             terms.settle();
@@ -186,7 +195,7 @@ void bind_terms(nb::module_& m) {
         }, "term"_a, "For each class that has seen the term: (class, (documents, occurrences)).")
         .def("export", &export_, "order"_a, "Sorted terms and counts, class i renamed to order[i].")
         .def("load", &import_, "terms"_a, "sizes"_a, "labels"_a, "documents"_a, "occurrences"_a, "masses"_a, "classes"_a,
-             "Take in what `export` gave.")
+             "Take in what `export` gave, of classes of so many documents.")
         .def("words_only", [](Terms& terms) {
             auto out = std::make_unique<Terms>(1, 1, 0, 0);
             terms.settle();

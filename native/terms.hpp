@@ -135,16 +135,22 @@ public:
 
     void count(std::uint32_t term, const Cell& more) {
         Cell& mine = claim(term, more.label);
-        if (mine.documents > std::numeric_limits<std::uint32_t>::max() - more.documents)
-            throw std::overflow_error("more than 4,294,967,295 documents of one class hold the same term");
+        check_room(mine, more);
         mine.documents += more.documents;
         mine.occurrences += more.occurrences;
         mine.mass += more.mass;
     }
 
-    bool covers(std::uint32_t term, const Cell& less) const {
+    void check_room(std::uint32_t term, const Cell& more) const {
+        if (const Cell* mine = cell(term, more.label)) check_room(*mine, more);
+    }
+
+    // Whether `less` can be part of what a class has seen of a term, in which `left` documents are to remain.
+    bool covers(std::uint32_t term, const Cell& less, std::uint64_t left) const {
         const Cell* mine = cell(term, less.label);
-        return mine && mine->documents >= less.documents && mine->occurrences >= less.occurrences && mine->mass >= less.mass;
+        if (!mine || mine->documents < less.documents || mine->occurrences < less.occurrences || mine->mass < less.mass) return false;
+        const std::uint64_t documents = mine->documents - less.documents, occurrences = mine->occurrences - less.occurrences;
+        return documents <= left && occurrences >= documents && (documents > 0 || (occurrences == 0 && mine->mass == less.mass));
     }
 
     void uncount(std::uint32_t term, const Cell& less) {
@@ -177,6 +183,12 @@ private:
         std::uint64_t prefix, offset, row = 0;
         std::uint32_t size, room = 0;
     };
+
+    static void check_room(const Cell& mine, const Cell& more) {
+        if (mine.documents > std::numeric_limits<std::uint32_t>::max() - more.documents ||
+            mine.occurrences > std::numeric_limits<std::uint64_t>::max() - more.occurrences)
+            throw std::overflow_error("more than 4,294,967,295 documents of one class hold the same term");
+    }
 
     static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed >> 24); }
 

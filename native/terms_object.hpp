@@ -61,23 +61,42 @@ public:
         ++version_;
         settle();
         other.settle();
+        other.each([&](const Shard& part, std::uint32_t term, Cell cell) {
+            cell.label = to.at(cell.label);
+            const TermId id = table().find(part.key(term));
+            if (id.term != Shard::absent) table().part(id.shard).check_room(id.term, cell);
+        });
         add(other.table(), to, threads);
     }
 
-    std::string uncovered(Terms& other, const std::vector<std::uint32_t>& to) {
+    // A term of which `other` has counts that can't be part of those here, or that more than the `left` documents of a
+    // class would still hold; empty if there is none.
+    std::string uncovered(Terms& other, const std::vector<std::uint32_t>& to, const std::vector<std::uint64_t>& left) {
         settle();
         other.settle();
         std::string found;
         other.each([&](const Shard& part, std::uint32_t term, Cell cell) {
             cell.label = to.at(cell.label);
             const TermId id = table().find(part.key(term));
-            if (id.term == Shard::absent || !table().part(id.shard).covers(id.term, cell)) found = part.text(term);
+            if (id.term == Shard::absent || !table().part(id.shard).covers(id.term, cell, left.at(cell.label))) found = part.text(term);
+        });
+        std::vector<bool> touched(left.size());
+        for (const auto label : to) touched.at(label) = true;
+        each([&](const Shard& part, std::uint32_t term, const Cell& cell) {
+            if (!touched.at(cell.label) || cell.documents <= left.at(cell.label)) return;
+            const TermId id = other.table().find(part.key(term));
+            std::uint64_t less = 0;
+            if (id.term != Shard::absent)
+                other.table().part(id.shard).each(id.term, [&](const Cell& c) {
+                    if (to[c.label] == cell.label) less += c.documents;
+                });
+            if (cell.documents - less > left[cell.label]) found = part.text(term);
         });
         return found;
     }
 
-    void subtract(Terms& other, const std::vector<std::uint32_t>& to) {
-        if (!uncovered(other, to).empty()) throw std::invalid_argument("counts would go negative");
+    void subtract(Terms& other, const std::vector<std::uint32_t>& to, const std::vector<std::uint64_t>& left) {
+        if (!uncovered(other, to, left).empty()) throw std::invalid_argument("counts would go negative");
         ++version_;
         other.each([&](const Shard& part, std::uint32_t term, Cell cell) {
             cell.label = to.at(cell.label);

@@ -44,7 +44,7 @@ private:
 template <class Sink>
 class Tokeniser {
 public:
-    static constexpr std::size_t longest_token = 256;  // bytes; the rest of a longer run is left out
+    static constexpr std::size_t longest_token = 256;  // bytes in normal form C; the rest of a longer run is left out
 
     Tokeniser(const TokenRules& rules, Sink& sink) : rules_(rules), sink_(sink) {}
 
@@ -67,14 +67,13 @@ public:
         start(nullptr, 0);
         for (; p < end; ++p) {
             const auto& record = unicode::record(*p);
-            const Kind kind = record.kind == Kind::unspaced && rules_.longest_chars ? Kind::word : record.kind;
-            switch (kind) {
+            switch (kind(record)) {
                 case Kind::word:
                     if (unit_ != none) end_run();
                     append(*p, record);
                     break;
-                case Kind::mark:
-                    append(*p, record);
+                case Kind::mark:  // on a separator it is no part of a token
+                    if (unit_ != none || size_) append(*p, record);
                     break;
                 case Kind::unspaced:
                     if (unit_ != none) end_unit();
@@ -85,8 +84,8 @@ public:
                 case Kind::ignored:
                     break;
                 case Kind::apostrophe:
-                    if (unit_ == none && size_ && p + 1 < end && continues(p[1])) {
-                        if (size_ + 4 <= longest_token) token_[size_++] = '\'';
+                    if (unit_ == none && size_ && before_word(p + 1, end)) {
+                        append('\'', unicode::record('\''));
                         break;
                     }
                     [[fallthrough]];
@@ -117,9 +116,15 @@ private:
         unstable_ = false;
     }
 
-    static bool continues(char32_t c) {
-        const auto kind = unicode::record(c).kind;
-        return kind == unicode::Kind::word || kind == unicode::Kind::mark;
+    unicode::Kind kind(const unicode::Record& record) const {
+        using unicode::Kind;
+        return record.kind == Kind::unspaced && rules_.longest_chars ? Kind::word : record.kind;
+    }
+
+    template <class Char>
+    bool before_word(const Char* p, const Char* end) const {
+        while (p < end && unicode::record(*p).kind == unicode::Kind::ignored) ++p;
+        return p < end && kind(unicode::record(*p)) == unicode::Kind::word;
     }
 
     void append(char32_t c, const unicode::Record& record) {
@@ -128,7 +133,7 @@ private:
             for (std::uint32_t i = 1; i <= folded[0]; ++i) append(folded[i], unicode::record(folded[i]));
             return;
         }
-        if (size_ - (unit_ == none ? 0 : unit_) + 4 > longest_token) return;
+        if (size_ - (unit_ == none ? 0 : unit_) + 4 > longest_raw) return;
         if (record.unstable | record.combining | last_class_) {
             if (record.unstable || (record.combining && record.combining < last_class_)) unstable_ = true;
             last_class_ = record.combining;
@@ -136,13 +141,17 @@ private:
         size_ += unicode::encode(c + static_cast<char32_t>(record.shift), token_ + size_);
     }
 
-    // Normal form C, which can be three times as long as what it is made of.
+    // Brings what was begun at `from` into normal form C, and to the length that a token may have.
     void settle(std::size_t from) {
-        if (!unstable_) return;
-        text_.assign(token_ + from, size_ - from);
-        unicode::compose(text_);
-        std::memcpy(token_ + from, text_.data(), text_.size());
-        size_ = from + text_.size();
+        if (unstable_) {
+            text_.assign(token_ + from, size_ - from);
+            unicode::compose(text_);
+            std::memcpy(token_ + from, text_.data(), std::min(text_.size(), longest_raw));
+            size_ = from + std::min(text_.size(), longest_raw);
+        }
+        if (size_ - from <= longest_token) return;
+        size_ = from + longest_token;
+        while ((static_cast<unsigned char>(token_[size_]) & 0xC0) == 0x80) --size_;
     }
 
     void end_word() {
@@ -215,6 +224,7 @@ private:
     }
 
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    static constexpr std::size_t longest_raw = 4 * longest_token;  // normal form C can be a third of what it is made of
 
     const TokenRules rules_;
     Sink& sink_;

@@ -7,6 +7,7 @@ namespace unicode {
 namespace {
 
 constexpr char32_t hangul = 0xAC00, lead = 0x1100, vowel = 0x1161, tail = 0x11A7;
+constexpr char32_t iota_below = 0x345, iota = 0x3B9;
 constexpr char32_t leads = 19, vowels = 21, tails = 28, syllables = leads * vowels * tails;
 
 void decompose(char32_t c, std::vector<char32_t>& out) {
@@ -65,6 +66,7 @@ void compose(std::string& text) {
             std::swap(points[j], points[j - 1]);
         }
 
+    std::replace(points.begin(), points.end(), iota_below, iota);
     std::size_t kept = 0, starter = points.size();
     std::uint16_t last = 0;
     for (std::size_t i = 0; i < points.size(); ++i) {

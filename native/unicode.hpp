@@ -71,7 +71,7 @@ inline char32_t decode(const char*& p) {
 // Whether a term has `length` code points, or holds a character of an unspaced script.
 bool long_enough(std::string_view text, std::size_t length);
 
-// Normal form C of UTF-8 text (Unicode Standard Annex 15).
+// Normal form C of folded UTF-8 text (Unicode Standard Annex 15), in which the iota below a vowel becomes a letter.
 void compose(std::string& text);
 
 }  // namespace unicode

@@ -1,7 +1,9 @@
 """Write unicode_tables.hpp: what each character is to the tokeniser, from one pinned Unicode version.
 
-Folding is Unicode's full case folding, then full-width letters and digits to their plain forms. Only characters
-that the pinned version knows are folded, so the tables are the same whatever Python builds them.
+Folding is Unicode's full case folding, then full-width letters and digits to their plain forms. The iota that can
+stand below Greek vowels stays a mark until marks are in order (`compose` makes it a letter), since folding may not depend
+on that order. Only characters that the pinned version knows are folded, so the tables are the same whatever Python builds
+them.
 """
 
 import sys
@@ -14,12 +16,15 @@ SEPARATOR, WORD, MARK, UNSPACED, IGNORED, APOSTROPHE = range(6)
 UNSPACED_NAMES = (
     "CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA", "KATAKANA", "HALFWIDTH KATAKANA",
     "HALFWIDTH HIRAGANA", "IDEOGRAPHIC ITERATION", "IDEOGRAPHIC NUMBER ZERO", "THAI ", "LAO ", "KHMER ", "MYANMAR ",
+    "TAI THAM ", "NEW TAI LUE ", "TAI LE ", "TAI VIET ", "JAVANESE ", "BALINESE ", "TANGUT ", "NUSHU ",
 )  # fmt: skip
 IGNORED_RANGES = (
     (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x180B, 0x180F), (0x200C, 0x200F), (0x202A, 0x202E),
     (0x2060, 0x2064), (0x2066, 0x2069), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xE0100, 0xE01EF),
 )  # fmt: skip
 APOSTROPHES = {0x27, 0x2019, 0x02BC, 0xFF07}
+APOSTROPHE_N = 0x0149  # folds to an apostrophe and n; an apostrophe before a word is no part of it
+IOTA_BELOW = "\u0345"
 
 
 def kind(code: int) -> int:
@@ -41,7 +46,10 @@ def fold(code: int) -> str:
     char = chr(code)
     if ucd.category(char) in ("Cn", "Cs"):
         return char
-    folded = char.casefold()
+    if code == APOSTROPHE_N:
+        return "n"
+    parts = ucd.normalize("NFD", char)
+    folded = parts.replace(IOTA_BELOW, "").casefold() + IOTA_BELOW if IOTA_BELOW in parts else char.casefold()
     return "".join(chr(ord(c) - 0xFEE0) if 0xFF10 <= ord(c) <= 0xFF5A else c for c in folded)
 
 

@@ -13,6 +13,7 @@ Weighted::Weighted(Terms& terms, std::vector<std::uint64_t> documents, Style sty
         if (!(channel.own > 0) && !(channel.rest > 0)) throw std::invalid_argument("a channel needs a smoothing above 0");
     }
     for (View& view : views_) view.class_sums.assign(classes(), 0);
+    std::vector<std::uint64_t> with[2];  // documents with each term that takes part
     rows_.resize(Table::shards);
     for (std::uint32_t s = 0; s < Table::shards; ++s) {
         const Shard& shard = terms_.table().part(s);
@@ -37,10 +38,15 @@ Weighted::Weighted(Terms& terms, std::vector<std::uint64_t> documents, Style sty
             View& view = views_[gram];
             ++view.terms;
             view.all += row.sum;
-            view.spread += spread(row.documents);
+            with[gram].push_back(row.documents);
             row.factor = rarity(row.documents, all_documents_, gram);
             shard.each(t, [&](const Cell& cell) { view.class_sums[cell.label] += seen(cell); });
         }
+    }
+    // Summed in the order of size, so that the sum does not depend on the order in which terms were met.
+    for (std::size_t gram = 0; gram < 2; ++gram) {
+        std::sort(with[gram].begin(), with[gram].end());
+        for (const auto documents_with : with[gram]) views_[gram].spread += spread(documents_with);
     }
 }
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+from plausible.decisions import MOST_PROBABLE, Decision
 from plausible.errors import CallError, unknown
 from plausible.model import Model, Scores
+from plausible.priors import m_estimate
 
 EMPTY = "no text: answered by the prior"
 UNKNOWN = "no known word: answered by the prior"
@@ -21,9 +23,11 @@ class Answer:
 
     Attributes
     ----------
-    label : str
-        The most probable class; of equally probable ones the first by name.
+    label : str or None
+        The class with the least expected cost: the most probable one, if all mistakes cost the same; of equally good
+        ones the first by name. None where the answer is to be unsure.
     probability : float
+        Of the label, or of the most probable class.
     probabilities : dict of str to float
         Of every class, by name.
     tokens, known : int
@@ -32,7 +36,7 @@ class Answer:
         What the reader should know, such as that the document is empty.
     """
 
-    label: str
+    label: str | None
     probability: float
     probabilities: dict[str, float]
     tokens: int
@@ -48,17 +52,17 @@ class Answers(Sequence[Answer]):
     classes : list of str
     """
 
-    def __init__(self, scores: Scores) -> None:
+    def __init__(self, scores: Scores, decision: Decision = MOST_PROBABLE) -> None:
         self._scores = scores
         self.classes = scores.classes
-        self._best = memoryview(scores.best)
+        self._chosen = decision.choose(scores)
         self._undefined = frozenset(scores.undefined)
 
     @property
-    def labels(self) -> list[str]:
-        """The most probable class of each document."""
+    def labels(self) -> list[str | None]:
+        """The class of each document; None where the answer is to be unsure."""
         classes = self.classes
-        return [classes[i] for i in self._best.tolist()]
+        return [None if i < 0 else classes[i] for i in self._chosen]
 
     @property
     def log_probabilities(self) -> Any:
@@ -75,7 +79,7 @@ class Answers(Sequence[Answer]):
         return np.exp(self.log_probabilities)
 
     def __len__(self) -> int:
-        return len(self._best)
+        return len(self._chosen)
 
     @overload
     def __getitem__(self, i: int) -> Answer: ...
@@ -95,14 +99,26 @@ class Answers(Sequence[Answer]):
         row = memoryview(self._scores.log_posterior)
         columns = range(len(self.classes))
         probabilities = {name: math.exp(row[i, k]) for name, k in zip(self.classes, columns, strict=True)}
-        label = self.classes[self._best[i]]
+        chosen = self._chosen[i]
+        label = None if chosen < 0 else self.classes[chosen]
         tokens, known = memoryview(self._scores.tokens)[i], memoryview(self._scores.known)[i]
         note = EMPTY if not tokens else UNKNOWN if not known else UNDEFINED if i in self._undefined else ""
+        if label is None:
+            likely = max(probabilities, key=probabilities.__getitem__)
+            note = f"unsure: perhaps {likely}" + (f"; {note}" if note else "")
+            return Answer(None, probabilities[likely], probabilities, tokens, known, note)
         return Answer(label, probabilities[label], probabilities, tokens, known, note)
 
 
-def classify(model: Model, documents: Sequence[str], threads: int | None = None) -> Answers:
-    """The most probable class of each document, with the probability of every class.
+def classify(
+    model: Model, documents: Sequence[str], threads: int | None = None, *, decision: Decision = MOST_PROBABLE
+) -> Answers:
+    """The class of each document, with the probability of every class.
+
+    Parameters
+    ----------
+    decision : Decision
+        What mistakes cost, and below which probability to be unsure.
 
     Examples
     --------
@@ -113,7 +129,7 @@ def classify(model: Model, documents: Sequence[str], threads: int | None = None)
     >>> classify(model, [""])[0].note
     'no text: answered by the prior'
     """
-    return Answers(model.scores(documents, threads))
+    return Answers(model.scores(documents, threads), decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +212,10 @@ class Evidence:
 class Explanation:
     """Why a document is of one class rather than another.
 
-    `score` is the log-odds of the two classes in nats, calibrated if the model is: the sum of `prior` (what speaks before
-    the first word), `absent` (Bernoulli events only: the vocabulary's terms that the document lacks) and the weights of
-    `evidence`.
+    `score` is the log-odds of the two classes in nats, calibrated if the model is: the sum of `prior` (what speaks
+    before the first word), `absent` (Bernoulli events only: the vocabulary's terms that the document lacks) and the
+    weights of `evidence`. With m = 0 a word can be infinitely strong; where one is for and another against, no sum
+    exists, and `score` is that of the answer.
     """
 
     label: str
@@ -248,11 +265,15 @@ def explain(model: Model, document: str, label: str | None = None, against: str 
 
     evidence, ignored = [], []
     bernoulli = model.rules.events == "bernoulli"
+    present = {one: 0.0, other: 0.0}
     for term, times, shares in model.scorer.terms(model.terms, model.tokens.prepare([document])[0]):
         if shares is None:
             ignored.append(term)
             continue
         seen = {c: cell[0 if bernoulli else 1] for c, cell in model.terms.row(term)}
+        if bernoulli:
+            shares = {c: _log_present(model, seen.get(c, 0), c) for c in present}
+            present = {c: present[c] + shares[c] for c in present}
         weight = _difference(shares[one], shares[other]) * sharpness
         evidence.append(Evidence(term, times, weight, seen.get(one, 0), seen.get(other, 0)))
     evidence.sort(key=lambda word: (-abs(word.weight), word.term))
@@ -260,11 +281,27 @@ def explain(model: Model, document: str, label: str | None = None, against: str 
     prior = _difference(starts[label], starts[against]) * sharpness
     absent = 0.0
     if bernoulli:
-        intercepts = model.scorer.intercepts()  # type: ignore[union-attr]
-        absent = _difference(intercepts[one], intercepts[other]) * sharpness - prior
-    score = prior + absent + math.fsum(word.weight for word in evidence)
+        raw = memoryview(model.scorer.score(model.tokens.prepare([document]))[0])
+        lacking = {
+            c: raw[0, c] - starts[name] - present[c] if math.isfinite(present[c]) else 0.0
+            for c, name in ((one, label), (other, against))
+        }
+        absent = _difference(lacking[one], lacking[other]) * sharpness
+    parts = [prior, absent, *(word.weight for word in evidence)]
+    if math.inf in parts and -math.inf in parts:
+        score = _difference(scores[0, classes.index(label)], scores[0, classes.index(against)])
+    else:
+        score = math.fsum(parts)
     probability = math.exp(scores[0, classes.index(label)])
     return Explanation(label, against, probability, score, prior, absent, evidence, ignored)
+
+
+def _log_present(model: Model, documents: int, c: int) -> float:
+    """ln P(term in a document given class c), with Bernoulli events."""
+    smoothing = model.rules.smoothing
+    m = 2 * smoothing.a if smoothing.m is None else smoothing.m
+    p = m_estimate(documents, model.counts.documents[c], 1 / 2, m)
+    return math.log(p) if p else -math.inf
 
 
 def _difference(one: float, other: float) -> float:
@@ -302,16 +339,15 @@ def words(model: Model, label: str, top: int = 20) -> list[Word]:
     rows = np.repeat(np.arange(len(arrays.terms)), arrays.sizes)
     seen = np.bincount(rows[own], cells[own], minlength=len(arrays.terms))
     elsewhere = np.bincount(rows[~own], cells[~own], minlength=len(arrays.terms))
-    m = model.rules.smoothing.m
+    smoothing, share = model.rules.smoothing, np.array(0.5)
     if documents:
         sizes = np.array([model.counts.of(label), model.documents - model.counts.of(label)], float)
-        m, p = (2.0 if m is None else m), 0.5
     else:
         sizes = np.array([seen.sum(), elsewhere.sum()])
-        m, p = (len(seen) if m is None else m), 1 / max(len(seen), 1)
+        share = (seen + elsewhere) / max(sizes.sum(), 1) if smoothing.share else np.array(1 / max(len(seen), 1))
+    m = smoothing.a * (2 if documents else len(seen)) if smoothing.m is None else smoothing.m
+    inside, outside = ((n_c + m * share) / max(n + m, 1e-300) for n_c, n in zip((seen, elsewhere), sizes, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
-        inside = (seen + m * p) / (sizes[0] + m)
-        outside = (elsewhere + m * p) / (sizes[1] + m)
         score = np.where(inside > 0, inside * np.log(inside / outside), 0)
     chosen = np.lexsort((np.arange(len(score)), -seen, -score))[:top]
     return [

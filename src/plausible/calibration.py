@@ -74,13 +74,14 @@ def fit(
         None where there are too few documents.
     """
     import numpy as np
-    from scipy.optimize import minimize
 
     possible = np.isfinite(scores).all(axis=(1, 2))
     scores, lengths, truth = scores[possible], lengths[possible], truth[possible]
     documents, channels, width = scores.shape
     if documents < FEWEST or width < 2:
         return None
+    from scipy.optimize import minimize
+
     centred = scores - scores.mean(axis=2, keepdims=True)
     spread = np.maximum(centred.std(axis=(0, 2)), 1e-9)
     z = np.ascontiguousarray((centred / spread[:, None]).transpose(1, 0, 2))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from plausible.errors import DataError
+from plausible.errors import DataError, ModelError
 
 Arrays = dict[str, Any]
 """Canonical arrays of a family: bytes of UTF-8 text, or (type, bytes) such as ("u2", b"...")."""
@@ -25,10 +25,13 @@ class Family(Protocol):
     def merge(self, other: Any, labels: list[int]) -> None:
         """Add other counts, whose class i is class labels[i] here."""
 
-    def uncovered(self, other: Any, labels: list[int]) -> str:
-        """A value of which `other` has more than there is here; empty if there is none."""
+    def uncovered(self, other: Any, labels: list[int], left: list[int]) -> str:
+        """A value of which `other` has counts that can't be part of those here; empty if there is none.
 
-    def subtract(self, other: Any, labels: list[int]) -> None:
+        left[i] rows of class i are to remain.
+        """
+
+    def subtract(self, other: Any, labels: list[int], left: list[int]) -> None:
         """Take other counts away, which must be covered."""
 
     def export(self, order: list[int]) -> Arrays:
@@ -95,8 +98,11 @@ class Counts:
         """Add other counts; exactly the result of counting everything here."""
         to = self._indices(other.index)
         for name, family in self.families.items():
-            family.merge(other.families[name], to)
-        for i, documents in zip(to, other.documents, strict=True):
+            try:
+                family.merge(other.families[name], to)
+            except OverflowError as error:
+                raise ModelError(f"the counts can't be added: {error}") from None
+        for i, documents in zip(to, list(other.documents), strict=True):
             self.documents[i] += documents
         self.changes += 1
 
@@ -109,17 +115,19 @@ class Counts:
                     f"and {self.of(label):,} were learned; counts never go below zero"
                 )
         to = self._indices(other.index)
+        left = list(self.documents)
+        for i, documents in zip(to, other.documents, strict=True):
+            left[i] -= documents
         for name, family in self.families.items():
-            value = family.uncovered(other.families[name], to)
+            value = family.uncovered(other.families[name], to, left)
             if value:
                 raise DataError(
-                    f"what is to be forgotten was never learned: {value!r} was seen less often in that class "
+                    f"what is to be forgotten was never learned: it doesn't go with the counts of {value!r} in that class "
                     f"({name}); counts never go below zero"
                 )
         for name, family in self.families.items():
-            family.subtract(other.families[name], to)
-        for i, documents in zip(to, other.documents, strict=True):
-            self.documents[i] -= documents
+            family.subtract(other.families[name], to, left)
+        self.documents = left
         self.changes += 1
 
     def order(self) -> list[int]:

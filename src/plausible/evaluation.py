@@ -1,10 +1,10 @@
-"""How good a model is: splits, leave-one-out, and the figures."""
+"""How good a model is: it learns from a part, answers the rest, and the figures are counted."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -12,17 +12,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.arrays import TermArrays
+from plausible.answers import how_many
+from plausible.baselines import BASELINES
 from plausible.encode import Batch
 from plausible.errors import CallError, DataError
-from plausible.learning.classifier import Learner, Options, Progress, learn_from, read_labelled, warn
-from plausible.model import Model, Scores
-from plausible.sources import Source
+from plausible.giveaways import giveaways, said
+from plausible.learning.classifier import Learner, Options, Progress, learn_from, options_from, read_labelled, warn
+from plausible.model import Model
+from plausible.reliability import Bin, Coverage, calibration_error, coverage, reliability
+from plausible.sources import Source, open_source
+from plausible.splits import Parts, choose, folds
 
 Floats = npt.NDArray[np.float64]
-BINS = 15
-GIVES_AWAY = 0.95
-"""A word that finds a class this well by itself (F1) is named by `evaluate`."""
+TOP = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,20 @@ class ClassFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class Probabilities:
+    """How far stated probabilities can be believed.
+
+    `log_loss` is the mean of -ln P(true class given document), in nats; `brier` the mean squared distance from what was
+    true, from 0 to 2; `calibration_error` the mean distance between confidence and accuracy in 15 bins of equal width.
+    """
+
+    log_loss: float
+    brier: float
+    calibration_error: float
+    reliability: list[Bin] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """How a model did on documents it had not learned.
 
@@ -44,17 +60,25 @@ class Evaluation:
     accuracy : float
     macro_f1 : float
         The mean of the classes' F1.
-    log_loss : float
-        The mean of -ln P(true class given document), in nats.
-    calibration_error : float
-        The mean distance between stated confidence and accuracy, over 15 bins of equal width of the largest
-        probability, weighted by their size (expected calibration error).
+    log_loss, brier, calibration_error : float
+        See `Probabilities`.
     n_train, n_test, vocabulary : int
         With folds, n_train and vocabulary are those of the last fold; with leave-one-out, of all documents less one.
     classes : list of str
     per_class : dict of str to ClassFigures
     confusion : dict of str to dict of str to int
         For each true class, how often each class was answered; zeros are left out.
+    before : Probabilities or None
+        The figures without calibration, if the model is calibrated.
+    reliability : list of Bin
+    coverage : list of Coverage
+        Accuracy if unsure answers are not given.
+    top_tenth : dict of str to float
+        With a class to rank for: the share of it among the top tenth (`precision`) and among all (`base`).
+    against : dict of str to dict of str to float
+        Accuracy and macro F1 of the baselines.
+    choice : str
+        What `--model auto` chose, and why.
     """
 
     accuracy: float
@@ -67,79 +91,146 @@ class Evaluation:
     classes: list[str]
     per_class: dict[str, ClassFigures]
     confusion: dict[str, dict[str, int]]
+    brier: float
+    before: Probabilities | None
+    reliability: list[Bin]
+    coverage: list[Coverage]
+    top_tenth: dict[str, float]
+    against: dict[str, dict[str, float]]
+    choice: str
 
 
 @dataclass
-class Tally:
-    """What is kept of each tested document: its class, the answer, their probabilities."""
+class _Stated:
+    """What was stated of each tested document."""
 
-    truth: list[str] = field(default_factory=list)
-    answers: list[str] = field(default_factory=list)
     confidence: list[Floats] = field(default_factory=list)
     log_truth: list[Floats] = field(default_factory=list)
+    brier: list[Floats] = field(default_factory=list)
 
-    def add(self, scores: Scores, truth: Sequence[str]) -> None:
-        log_posterior = np.asarray(scores.log_posterior)
-        best = np.asarray(scores.best).astype(np.int64)
-        column = {name: k for k, name in enumerate(scores.classes)}
-        columns = np.array([column.get(name, -1) for name in truth], np.int64)
+    def add(self, log_posterior: Floats, best: npt.NDArray[np.int64], truth: npt.NDArray[np.int64]) -> None:
         rows = np.arange(len(truth))
-        self.truth += truth
-        self.answers += [scores.classes[k] for k in best]
-        self.confidence.append(np.exp(log_posterior[rows, best]))
-        self.log_truth.append(np.where(columns >= 0, log_posterior[rows, columns], -np.inf))
+        known = truth >= 0
+        posterior = np.exp(log_posterior)
+        self.confidence.append(posterior[rows, best])
+        self.log_truth.append(np.where(known, log_posterior[rows, truth], -np.inf))
+        error = (posterior * posterior).sum(1) + 1
+        self.brier.append(np.where(known, error - 2 * posterior[rows, truth], error))
 
-    def figures(self, model: Model, n_train: int) -> Evaluation:
-        if not self.truth:
-            raise DataError("there are no documents to test on; choose another split or test source")
-        right = np.array([a == b for a, b in zip(self.truth, self.answers, strict=True)])
-        classes = sorted({*self.truth, *model.classes})
-        tested, answered = Counter(self.truth), Counter(self.answers)
-        hits = Counter(name for name, hit in zip(self.truth, right, strict=True) if hit)
-        per_class = {name: _class_figures(tested[name], answered[name], hits[name]) for name in classes}
-        pairs = Counter(zip(self.truth, self.answers, strict=True))
-        confusion: dict[str, dict[str, int]] = {name: {} for name in classes}
-        for (truth, answer), times in sorted(pairs.items()):
-            confusion[truth][answer] = times
-        log_truth = np.concatenate(self.log_truth)
-        known = np.array([name in set(model.classes) for name in self.truth])
-        if not known.all():
-            warn(
-                f"{np.sum(~known):,} tested documents are of classes that were not learned "
-                f"({', '.join(sorted(set(self.truth) - set(model.classes)))}): counted as wrong, left out of log_loss"
-            )
-        return Evaluation(
-            accuracy=float(right.mean()),
-            macro_f1=float(np.mean([figures.f1 for figures in per_class.values()])),
+    def figures(self, right: npt.NDArray[np.bool_], known: npt.NDArray[np.bool_]) -> Probabilities:
+        confidence, log_truth = np.concatenate(self.confidence), np.concatenate(self.log_truth)
+        return Probabilities(
             log_loss=float(-log_truth[known].mean()) if known.any() else math.inf,
-            calibration_error=calibration_error(np.concatenate(self.confidence), right),
-            n_train=n_train,
-            n_test=len(self.truth),
-            vocabulary=model.vocabulary,
-            classes=classes,
-            per_class=per_class,
-            confusion=confusion,
+            brier=float(np.concatenate(self.brier).mean()),
+            calibration_error=calibration_error(confidence, right),
+            reliability=reliability(confidence, right),
         )
 
 
-def _class_figures(tested: int, answered: int, hits: int) -> ClassFigures:
-    precision = hits / answered if answered else 0.0
-    recall = hits / tested if tested else 0.0
-    return ClassFigures(tested, precision, recall, 2 * hits / (tested + answered) if tested + answered else 0.0)
+class Tally:
+    """Tests batches of documents, and counts."""
+
+    def __init__(self, options: Options, label: str | None = None, *, left_out: bool = False) -> None:
+        self._options, self._label, self._left_out = options, label, left_out
+        self.truth: list[str] = []
+        self.answers: list[str] = []
+        self._known: list[npt.NDArray[np.bool_]] = []  # whether the class was learned
+        self._odds: list[Floats] = []
+        self._after, self._before = _Stated(), _Stated()
+        self.calibrated = False
+
+    def test(self, model: Model, batch: Batch) -> None:
+        if not len(batch):
+            return
+        truth: list[str] = batch.labels  # type: ignore[assignment]
+        least = 2 if self._left_out else 1  # a class that its only document is left out of is not learned
+        place = {name: k for k, name in enumerate(model.classes) if model.counts.of(name) >= least}
+        columns = np.array([place.get(name, -1) for name in truth], np.int64)
+        best = self._state(self._after, model, batch, columns)
+        if model.calibration is not None:
+            self.calibrated = True
+            self._state(self._before, model.uncalibrated(), batch, columns)
+        self.truth += truth
+        self._known.append(columns >= 0)
+        self.answers += [model.classes[k] for k in best]
+        if self._label is not None:
+            model.class_index(self._label)
+            odds = np.asarray(model.log_odds(batch.texts, self._options.threads))
+            own = model.classes.index(self._label)
+            rest = np.logaddexp.reduce(np.delete(odds, own, 1), 1)
+            self._odds.append(odds[:, own] - rest)
+
+    def _state(
+        self, stated: _Stated, model: Model, batch: Batch, columns: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        threads = self._options.threads
+        if self._left_out:
+            scores = model.scores_left_out(batch.texts, batch.labels, threads)  # type: ignore[arg-type]
+        else:
+            scores = model.scores(batch.texts, threads)
+        best = np.asarray(scores.best).astype(np.int64)
+        stated.add(np.asarray(scores.log_posterior), best, columns)
+        return best
+
+    def figures(self, model: Model, n_train: int, against: dict[str, dict[str, float]] | None = None) -> Evaluation:
+        if not self.truth:
+            raise DataError("there are no documents to test on; choose another split or test source")
+        right = np.array([a == b for a, b in zip(self.truth, self.answers, strict=True)])
+        known = np.concatenate(self._known)
+        if not known.all():
+            strange = sorted({name for name, was in zip(self.truth, known, strict=True) if not was})
+            warn(
+                f"{np.sum(~known):,} tested documents are of classes that were not learned "
+                f"({', '.join(strange)}): counted as wrong, left out of log_loss"
+            )
+        per_class = class_figures(self.truth, self.answers, sorted({*self.truth, *model.classes}))
+        confusion: dict[str, dict[str, int]] = {name: {} for name in per_class}
+        for (truth, answer), times in sorted(Counter(zip(self.truth, self.answers, strict=True)).items()):
+            confusion[truth][answer] = times
+        stated = self._after.figures(right, known)
+        return Evaluation(
+            accuracy=float(right.mean()),
+            macro_f1=macro_f1(per_class),
+            log_loss=stated.log_loss,
+            calibration_error=stated.calibration_error,
+            n_train=n_train,
+            n_test=len(self.truth),
+            vocabulary=model.vocabulary,
+            classes=list(per_class),
+            per_class=per_class,
+            confusion=confusion,
+            brier=stated.brier,
+            before=self._before.figures(right, known) if self.calibrated else None,
+            reliability=stated.reliability,
+            coverage=coverage(np.concatenate(self._after.confidence), right),
+            top_tenth=self._top_tenth(),
+            against=against or {},
+            choice=model.choice,
+        )
+
+    def _top_tenth(self) -> dict[str, float]:
+        if self._label is None:
+            return {}
+        liked = np.array([name == self._label for name in self.truth])
+        first = np.argsort(-np.concatenate(self._odds), kind="stable")[: how_many(TOP, len(liked))]
+        return {"precision": float(liked[first].mean()), "base": float(liked.mean())}
 
 
-def calibration_error(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BINS) -> float:
-    """Expected calibration error: stated confidence against accuracy, in bins of equal width (Naeini et al. 2015).
+def class_figures(truth: Sequence[str], answers: Sequence[str], classes: Sequence[str]) -> dict[str, ClassFigures]:
+    """Precision, recall and F1 of each class."""
+    tested, answered = Counter(truth), Counter(answers)
+    hits = Counter(a for a, b in zip(truth, answers, strict=True) if a == b)
+    out = {}
+    for name in classes:
+        precision = hits[name] / answered[name] if answered[name] else 0.0
+        recall = hits[name] / tested[name] if tested[name] else 0.0
+        both = tested[name] + answered[name]
+        out[name] = ClassFigures(tested[name], precision, recall, 2 * hits[name] / both if both else 0.0)
+    return out
 
-    Examples
-    --------
-    >>> calibration_error([0.9, 0.9, 0.9, 0.9], [True, True, True, False])
-    0.15
-    """
-    confidence, right = np.asarray(confidence, float), np.asarray(right, float)
-    bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
-    gaps = np.bincount(bin_of, confidence - right, minlength=bins)
-    return float(round(np.abs(gaps).sum() / len(confidence), 12))
+
+def macro_f1(per_class: dict[str, ClassFigures]) -> float:
+    return float(np.mean([figures.f1 for figures in per_class.values()]))
 
 
 def evaluate(
@@ -151,6 +242,8 @@ def evaluate(
     test_share: float | None = None,
     folds: int | None = None,
     leave_one_out: bool = False,
+    label: str | None = None,
+    against: bool = False,
     seed: int = 0,
     **options: Any,
 ) -> Evaluation:
@@ -168,7 +261,12 @@ def evaluate(
         Cross-validation: each part in turn is tested with what the others teach. Each part is counted once, and the
         counts of the others are merged.
     leave_one_out : bool
-        Each document is tested with what all others teach; exact, and one pass.
+        Each document is tested with what all others teach; exact, and one pass. (A calibration's few numbers are fitted
+        on all.)
+    label : str
+        A class to rank for: how much of the top tenth is of it.
+    against : bool
+        Add the figures of baselines: the majority class, Rocchio, and a linear SVM where scikit-learn is installed.
     seed : int
     options
         As for `learn`.
@@ -179,15 +277,17 @@ def evaluate(
     >>> evaluate(texts, ["spam"] * 3 + ["ham"] * 3, leave_one_out=True).accuracy
     1.0
     """
-    from plausible.learning.classifier import options_from
-    from plausible.sources import open_source
+    read_with = options_from(**options)
 
     def opened(given: Any, given_labels: Sequence[str] | None) -> Source:
         if given_labels is None:
             return read_with.open(given)
+        if len(given) != len(given_labels):
+            raise CallError(f"{len(given)} documents and {len(given_labels)} labels; give one label a document")
+        if not len(given):
+            raise DataError("the list holds no documents; give some to learn from and some to test on")
         return open_source([{"text": t, "class": c} for t, c in zip(given, given_labels, strict=True)])
 
-    read_with = options_from(**options)
     return evaluate_from(
         opened(source, labels),
         read_with,
@@ -195,6 +295,8 @@ def evaluate(
         test_share=test_share,
         folds=folds,
         leave_one_out=leave_one_out,
+        label=label,
+        against=against,
         seed=seed,
     )
 
@@ -207,94 +309,114 @@ def evaluate_from(
     test_share: float | None = None,
     folds: int | None = None,
     leave_one_out: bool = False,
+    label: str | None = None,
+    against: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Evaluation:
     """`evaluate` on sources that are open."""
-    ways = [test is not None, test_share is not None, folds is not None, leave_one_out]
-    if sum(ways) > 1:
+    if sum([test is not None, test_share is not None, folds is not None, leave_one_out]) > 1:
         raise CallError("choose one of test, test_share, folds and leave_one_out")
-    if test is not None:
-        model = learn_from(source, options, progress)
-        warn_of_giveaways(model)
-        tally = Tally()
-        read_labelled(test, model, options, lambda batch: _test(tally, model, batch, options), progress)
-        return tally.figures(model, model.documents)
+    if against and (folds is not None or leave_one_out):
+        raise CallError("baselines are learned once: use --against with --test or --test-share")
+    if seed < 0:
+        raise CallError(f"seed must not be negative, not {seed}")
     if leave_one_out:
-        return _leave_one_out(source, options, progress)
+        model = _learned(learn_from(source, options, progress))
+        tally = Tally(options, label, left_out=True)
+        read_labelled(source, model, options, partial(tally.test, model), progress)
+        return tally.figures(model, model.documents - 1)
     if folds is not None:
-        return _cross_validate(source, options, folds, seed, progress)
+        return _cross_validate(source, options, folds, label, seed, progress)
+    if test is not None:
+        return _train_and_test(source, test, options, label, against, None, progress)
     share = 1 / 3 if test_share is None else test_share
     if not 0 < share < 1:
         raise CallError(f"test_share must lie between 0 and 1, not {share}")
-    return _split(source, options, share, seed, progress)
+    tested = choose(_labels(source, options), share, seed)
+    return _train_and_test(source, source, options, label, against, tested, progress)
 
 
-def _test(tally: Tally, model: Model, batch: Batch, options: Options) -> None:
-    tally.add(model.scores(batch.texts, options.threads), batch.labels)  # type: ignore[arg-type]
+def _train_and_test(
+    source: Source,
+    test: Source,
+    options: Options,
+    label: str | None,
+    against: bool,
+    tested: npt.NDArray[np.int64] | None,
+    progress: Progress | None,
+) -> Evaluation:
+    """Learn the documents of `source`, test those of `test`; with `tested`, its zeros and its ones."""
+    learner, tally = Learner(options.model_for(source), options), Tally(options, label)
+    kept: list[list[str]] = [[], [], [], []]
 
+    def part(which: int) -> Callable[[Batch], Batch]:
+        if tested is None:
+            return lambda batch: batch
+        parts = Parts(tested)
+        return lambda batch: parts.of(batch, which)
 
-def _leave_one_out(source: Source, options: Options, progress: Progress | None) -> Evaluation:
-    model = learn_from(source, options, progress)
-    warn_of_giveaways(model)
-    tally = Tally()
+    def keep(batch: Batch, place: int) -> None:
+        if against:
+            kept[place] += batch.texts
+            kept[place + 1] += batch.labels  # type: ignore[arg-type]
 
-    def test(batch: Batch) -> None:
-        tally.add(model.scores_left_out(batch.texts, batch.labels, options.threads), batch.labels)  # type: ignore[arg-type]
-
-    read_labelled(source, model, options, test, progress)
-    return tally.figures(model, model.documents - 1)
-
-
-def _split(source: Source, options: Options, share: float, seed: int, progress: Progress | None) -> Evaluation:
-    tested = _choose(_labels(source, options), share, seed)
-    learner, tally = Learner(options.model_for(source), options), Tally()
-    parts = _Parts(tested)
-    read_labelled(source, learner.model, options, lambda batch: _learn(learner, parts.of(batch, 0)), progress)
-    if not learner.model.documents:
-        raise DataError("no document is left to learn from; make the test share smaller")
-    model = learner.finish()
-    warn_of_giveaways(model)
-    parts = _Parts(tested)
-    read_labelled(source, model, options, lambda batch: _test(tally, model, parts.of(batch, True), options), progress)
-    return tally.figures(model, model.documents)
-
-
-def _cross_validate(source: Source, options: Options, folds: int, seed: int, progress: Progress | None) -> Evaluation:
-    if folds < 2:
-        raise CallError(f"folds must be at least 2, not {folds}")
-    labels = _labels(source, options)
-    if len(labels) < folds:
-        raise CallError(f"{folds} folds of {len(labels)} documents: choose fewer folds, or leave_one_out")
-    fold_of = _folds(labels, folds, seed)
-    parts = [Learner(options.model_for(source), options) for _ in range(folds)]
-    chosen = _Parts(fold_of)
+    to_learn, to_test = part(0), part(1)
 
     def learn(batch: Batch) -> None:
-        for k, part in enumerate(chosen.each(batch, folds)):
-            _learn(parts[k], part)
+        mine = to_learn(batch)
+        if len(mine):
+            learner.add(mine.texts, mine.labels)  # type: ignore[arg-type]
+        keep(mine, 0)
 
-    read_labelled(source, parts[0].model, options, learn, progress)
-    tally = Tally()
-    for k in range(folds):
+    read_labelled(source, learner.model, options, learn, progress)
+    if not learner.model.documents:
+        raise DataError(f"no document of {source.name} is left to learn from; make the test share smaller")
+    model = _learned(learner.finish())
+
+    def check(batch: Batch) -> None:
+        mine = to_test(batch)
+        tally.test(model, mine)
+        keep(mine, 2)
+
+    read_labelled(test, model, options, check, progress)
+    return tally.figures(model, model.documents, _beside(kept, model) if against else None)
+
+
+def _cross_validate(
+    source: Source, options: Options, parts: int, label: str | None, seed: int, progress: Progress | None
+) -> Evaluation:
+    if parts < 2:
+        raise CallError(f"folds must be at least 2, not {parts}")
+    labels = _labels(source, options)
+    if len(labels) < parts:
+        raise CallError(f"{parts} folds of {len(labels)} documents: choose fewer folds, or leave_one_out")
+    fold_of = folds(labels, parts, seed)
+    learners = [Learner(options.model_for(source), options) for _ in range(parts)]
+    chosen = Parts(fold_of)
+
+    def learn(batch: Batch) -> None:
+        for learner, mine in zip(learners, chosen.each(batch, parts), strict=True):
+            if len(mine):
+                learner.add(mine.texts, mine.labels)  # type: ignore[arg-type]
+
+    read_labelled(source, learners[0].model, options, learn, progress)
+    tally = Tally(options, label)
+    for k in range(parts):
         whole = Learner(options.model_for(source), options)
-        for other, part in enumerate(parts):
+        for other, learner in enumerate(learners):
             if other != k:
-                whole.merge(part)
+                whole.merge(learner)
         model = whole.finish()
         if k == 0:
-            warn_of_giveaways(model)
-        read_labelled(source, model, options, partial(_test_part, tally, model, _Parts(fold_of), k, options), progress)
+            _learned(model)
+        test = partial(_test_part, tally, model, Parts(fold_of), k)
+        read_labelled(source, model, options, test, progress)
     return tally.figures(model, model.documents)
 
 
-def _test_part(tally: Tally, model: Model, parts: _Parts, part: int, options: Options, batch: Batch) -> None:
-    _test(tally, model, parts.of(batch, part), options)
-
-
-def _learn(learner: Learner, batch: Batch) -> None:
-    if len(batch):
-        learner.add(batch.texts, batch.labels)  # type: ignore[arg-type]
+def _test_part(tally: Tally, model: Model, parts: Parts, part: int, batch: Batch) -> None:
+    tally.test(model, parts.of(batch, part))
 
 
 def _labels(source: Source, options: Options) -> list[str]:
@@ -307,92 +429,21 @@ def _labels(source: Source, options: Options) -> list[str]:
     return labels
 
 
-def _by_class(labels: Sequence[str], seed: int) -> Iterator[npt.NDArray[np.int64]]:
-    """The documents of each class in a random order."""
-    random = np.random.default_rng(seed)
-    names, index = np.unique(np.array(labels, dtype=object).astype(str), return_inverse=True)
-    for k in range(len(names)):
-        yield random.permutation(np.flatnonzero(index == k))
-
-
-def _choose(labels: Sequence[str], share: float, seed: int) -> npt.NDArray[np.int64]:
-    """1 for each document that is tested: the share of each class, and of all documents to within one."""
-    tested = np.zeros(len(labels), np.int64)
-    before = chosen = 0
-    for documents in _by_class(labels, seed):
-        before += len(documents)
-        take = round(before * share) - chosen
-        tested[documents[:take]] = 1
-        chosen += take
-    return tested
-
-
-def _folds(labels: Sequence[str], folds: int, seed: int) -> npt.NDArray[np.int64]:
-    fold_of = np.zeros(len(labels), np.int64)
-    start = 0
-    for documents in _by_class(labels, seed):
-        fold_of[documents] = (start + np.arange(len(documents))) % folds
-        start += len(documents)
-    return fold_of
-
-
-class _Parts:
-    """Takes the documents of a part out of the batches of a pass, in the order in which labels were read."""
-
-    def __init__(self, part_of: npt.NDArray[np.int64]) -> None:
-        self._part_of = part_of
-        self._next = 0
-
-    def of(self, batch: Batch, part: int) -> Batch:
-        here = self._take(batch)
-        return _pick(batch, np.flatnonzero(here == part))
-
-    def each(self, batch: Batch, parts: int) -> list[Batch]:
-        here = self._take(batch)
-        return [_pick(batch, np.flatnonzero(here == part)) for part in range(parts)]
-
-    def _take(self, batch: Batch) -> npt.NDArray[np.int64]:
-        here = self._part_of[self._next : self._next + len(batch)]
-        if len(here) < len(batch):
-            raise DataError("the source has changed between two passes; evaluate it when it is at rest")
-        self._next += len(batch)
-        return here
-
-
-def _pick(batch: Batch, chosen: npt.NDArray[np.int64]) -> Batch:
-    indices = chosen.tolist()
-    return Batch(
-        [batch.texts[i] for i in indices],
-        [batch.labels[i] for i in indices],
-        lambda i: batch.place(indices[i]),
-    )
-
-
-def warn_of_giveaways(model: Model) -> None:
-    """Say which words nearly give the class away by themselves: an address, a header, a name of the class."""
+def _learned(model: Model) -> Model:
     found = giveaways(model)
-    if not found:
-        return
-    shown = "; ".join(f"{term!r} finds {label!r} with F1 {f1:.2f}" for term, label, f1 in found[:3])
-    more = f" (and {len(found) - 3} more)" if len(found) > 3 else ""
-    warn(f"single words nearly give the class away: {shown}{more}. Will new documents have them, too?")
+    if found:
+        warn(said(found))
+    return model
 
 
-def giveaways(model: Model) -> list[tuple[str, str, float]]:
-    """Words whose presence finds a class with an F1 of .95 or more: (word, class, F1), the best one of each class."""
-    arrays = TermArrays.of(model)
-    if not len(arrays.terms) or len(model.classes) < 2:
-        return []
-    rows = np.repeat(np.arange(len(arrays.terms)), arrays.sizes)
-    anywhere = np.bincount(rows, arrays.documents, minlength=len(arrays.terms))
-    size = np.array([model.counts.of(name) for name in model.classes])
-    f1 = 2 * arrays.documents / (anywhere[rows] + size[arrays.labels])
-    f1[size[arrays.labels] < 10] = 0
-    found: list[tuple[str, str, float]] = []
-    for k in np.lexsort((rows, -f1)):
-        if f1[k] < GIVES_AWAY:
-            break
-        label = model.classes[arrays.labels[k]]
-        if all(label != other for _, other, _ in found):
-            found.append((arrays.terms[rows[k]], label, float(f1[k])))
-    return found
+def _beside(kept: list[list[str]], model: Model) -> dict[str, dict[str, float]]:
+    train, labels, test, truth = kept
+    out = {}
+    for name, baseline in BASELINES.items():
+        answers = baseline(train, labels, test, model.tokens)
+        if answers is None:
+            continue
+        figures = class_figures(truth, answers, sorted({*truth, *labels}))
+        hits = sum(a == b for a, b in zip(truth, answers, strict=True))
+        out[name] = {"accuracy": hits / len(truth), "macro_f1": macro_f1(figures)}
+    return out

@@ -106,6 +106,8 @@ class Model:
         self.reading = reading or Reading()
         self.counts = counts or Counts({"text": self.tokens.terms()})
         self.calibration = calibration
+        self.choice = ""
+        """What `--model auto` chose, and why."""
         self._estimated: tuple[int, Calibration | None, _native.Scorer | _native.Weighted] | None = None
 
     @property
@@ -164,6 +166,10 @@ class Model:
         kept = self.calibration if (rules.events, rules.pairs) == (self.rules.events, self.rules.pairs) else None
         return Model(self.tokens, rules, self.reading, self.counts, kept)
 
+    def uncalibrated(self) -> Model:
+        """The same model with its probabilities as they come."""
+        return Model(self.tokens, self.rules, self.reading, self.counts)
+
     @property
     def scorer(self) -> _native.Scorer | _native.Weighted:
         """The weights under the rules, estimated when the counts have changed."""
@@ -187,7 +193,7 @@ class Model:
             min_count=rules.min_count,
             drop_most_frequent=rules.drop_most_frequent,
             min_length=rules.min_length,
-            stop=sorted(rules.stop_words),
+            stop=sorted(self.tokens.terms_of(rules.stop_words)),
         )
 
     def _weighted(self) -> _native.Weighted:
@@ -204,7 +210,7 @@ class Model:
             least=(1, LEAST_PAIRS),
             channels=channels,
             min_length=rules.min_length,
-            stop=sorted(rules.stop_words),
+            stop=sorted(self.tokens.terms_of(rules.stop_words)),
         )
         factors = self.calibration.factors if self.calibration else ()
         scorer.fold(factors if len(factors) == len(channels) else [1.0] * len(channels))
@@ -239,12 +245,13 @@ class Model:
         """
         raw, tokens, known = self._left_out(documents, labels, threads)
         if not self.rules.log_odds:
-            return self._linked((raw, tokens, known))
+            return self._by_prior_without(self._linked((raw, tokens, known)), labels)
         import numpy as np
 
         channels = np.asarray(raw).reshape(len(documents), -1, len(self.counts.documents))
         factors = self.calibration.factors if self.calibration else (1.0,) * channels.shape[1]
-        return self._linked((np.ascontiguousarray(np.tensordot(channels, factors, (1, 0))), tokens, known))
+        summed = np.ascontiguousarray(np.tensordot(channels, factors, (1, 0)))
+        return self._by_prior_without(self._linked((summed, tokens, known)), labels)
 
     def calibrate(self, documents: Documents, labels: Sequence[str], threads: int | None = None) -> None:
         """Fit the calibration on documents that were learned, each scored as if it had not been."""
@@ -266,17 +273,39 @@ class Model:
     def _left_out(self, documents: Documents, labels: Sequence[str], threads: int | None) -> tuple[Any, Any, Any]:
         _check_documents(documents, labels)
         own = [self.class_index(label) for label in labels]
-        scores: tuple[Any, Any, Any] = self.scorer.score_without(
-            self.tokens.prepare(documents), own, threads=threads or default_threads()
-        )
+        scorer, texts = self.scorer, self.tokens.prepare(documents)
+        try:
+            scores: tuple[Any, Any, Any] = scorer.score_without(texts, own, threads=threads or default_threads())
+        except ValueError as error:
+            raise DataError(f"{error}; learn it first") from None
+        return scores
+
+    def _by_prior_without(self, scores: Scores, labels: Sequence[str]) -> Scores:
+        """Give the documents that are answered by the prior the one that holds without them."""
+        rows = set(scores.undefined)
+        if self.rules.events != "bernoulli":
+            rows.update(i for i, terms in enumerate(memoryview(scores.known).tolist()) if not terms)
+        if not rows:
+            return scores
+        given = self.log_prior() if self.rules.prior != "fractions" else None
+        log_posterior, best = memoryview(scores.log_posterior), memoryview(scores.best)
+        for i in rows:
+            left = [self.counts.of(name) - (name == labels[i]) for name in self.classes]
+            shares = [0.0 if not n else math.exp(given[k]) if given else n for k, n in enumerate(left)]
+            whole = sum(shares)
+            if not whole:
+                raise DataError("without this document there is nothing to learn from; learn more documents")
+            for k, share in enumerate(shares):
+                log_posterior[i, k] = math.log(share / whole) if share else -math.inf
+            best[i] = shares.index(max(shares))
         return scores
 
     def _linked(self, scored: tuple[Any, Any, Any], *, tail: bool = True) -> Scores:
         raw, tokens, known = scored
-        link: dict[str, Any] = {}
+        link: dict[str, Any] = {"known": None if self.rules.events == "bernoulli" else known}
         if self.calibration is not None:
             given = self.calibration
-            link = {
+            link |= {
                 "factor": 1.0 if self.rules.log_odds else given.factors[0],
                 "power": given.power,
                 "mean_log_length": given.mean_log_length,
@@ -321,6 +350,10 @@ def _check_documents(documents: Documents, labels: Sequence[str]) -> None:
         for i, value in enumerate(values):
             if not isinstance(value, str):
                 raise DataError(f"{what} {i} is {value!r}, not text; leave it out or make it a string")
+    for label in set(labels):
+        if not label or any("\ud800" <= c <= "\udfff" for c in label):
+            fault = "holds half a character (a lone surrogate)" if label else "is empty"
+            raise DataError(f"label {list(labels).index(label)} {fault}; name the class, or leave the document out")
 
 
 def merge(*models: Model) -> Model:

@@ -12,6 +12,10 @@ from plausible.errors import CallError
 Events = Literal["multinomial", "bernoulli", "weighted", "odds"]
 
 
+SMALLEST = 1e-200
+"""Less smoothing than this is refused: n / (m p) would be out of reach of a double for some n and p."""
+
+
 def m_estimate(n_c: float, n: float, p: float, m: float) -> float:
     """(n_c + m p) / (n + m): Mitchell 1997, eq. 6.22, after Cestnik 1990.
 
@@ -68,6 +72,15 @@ class Smoothing:
         for name, value in (("m", self.m), ("a", self.a)):
             if value is not None and not (value >= 0 and math.isfinite(value)):
                 raise CallError(f"{name} must be a number that is not negative, not {value!r}")
+            if value is not None and 0 < value < SMALLEST:
+                raise CallError(f"{name} = {value!r} can't be told from 0; choose mle, or at least {SMALLEST:g}")
+        if self.m is not None and self.a != 1:
+            raise CallError("m and a are two ways to say the same; give one of them")
+        if self.m == 0 or self.a == 0:
+            if self.share:
+                raise CallError("without smoothing no prior takes part; leave out share, or choose m > 0")
+            object.__setattr__(self, "m", 0.0)
+            object.__setattr__(self, "a", 1.0)
 
     @classmethod
     def parse(cls, text: str | Smoothing) -> Smoothing:
@@ -81,23 +94,31 @@ class Smoothing:
             if rule == "mle" and not share:
                 return cls(m=0.0)
             name, _, number = rule.partition("=")
-            if name in ("m", "a"):
-                try:
-                    value = float(number)
-                except ValueError:
-                    pass
-                else:
-                    return cls(m=value, share=share) if name == "m" else cls(a=value, share=share)
+            value = _number(number)
+            if name in ("m", "a") and value is not None:
+                return cls(m=value, share=share) if name == "m" else cls(a=value, share=share)
         raise CallError(
             f"smoothing {text!r}: use laplace, mle, m=X, a=X, or one of these with ,share (such as m=100,share)"
         )
 
     def __str__(self) -> str:
         if self.m is None:
-            rule = "laplace" if self.a == 1 else f"a={self.a:g}"
+            rule = "laplace" if self.a == 1 else f"a={_shown(self.a)}"
         else:
-            rule = "mle" if self.m == 0 else f"m={self.m:g}"
+            rule = "mle" if self.m == 0 else f"m={_shown(self.m)}"
         return rule + (",share" if self.share else "")
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _shown(value: float) -> str:
+    """To the last digit, so that it can be read back."""
+    return f"{value!r}".removesuffix(".0")
 
 
 @dataclass(frozen=True)
@@ -122,7 +143,7 @@ class Rules:
     min_length : int
         Leave out terms of fewer characters than this; characters of unspaced scripts stay.
     stop_words : frozenset of str
-        Leave out these terms.
+        Leave out the terms that these words become.
     """
 
     events: Events = "multinomial"
@@ -146,7 +167,7 @@ class Rules:
             )
         for name, least in (("drop_most_frequent", 0), ("min_count", 1), ("min_length", 1)):
             value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
+            if not isinstance(value, int) or not least <= value < 1 << 63:
                 raise CallError(f"{name} must be a whole number of at least {least}, not {value!r}")
         if isinstance(self.prior, str):
             if self.prior not in ("fractions", "uniform"):

@@ -8,7 +8,7 @@ token, and so is each pair of neighbours. See docs/tokens.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -69,6 +69,27 @@ class Tokens:
     def of(self, text: str) -> list[str]:
         """The terms of a text, in the order in which they are counted."""
         return _native.tokens(self.prepare([text])[0], *self._lengths)
+
+    def terms_of(self, words: Iterable[str]) -> frozenset[str]:
+        """The terms that words become, however they are written; a blank makes n-grams of them.
+
+        Of two characters of an unspaced script, the pair; a longer run of them is no term.
+
+        >>> sorted(Tokens().terms_of(["The", "ISN’T", "的", "我们"]))
+        ["isn't", 'the', '我们', '的']
+        """
+        if self.chars:
+            return frozenset(words)
+        out: set[str] = set()
+        for word in words:
+            parts = [_native.tokens(part) for part in self.prepare(word.split())]
+            if 1 < len(parts) <= self.ngrams[1]:
+                out.add(" ".join(token for part in parts for token in part))
+                continue
+            for tokens in parts:
+                pairs = [i for i in range(2, len(tokens)) if tokens[i] == tokens[i - 2] + tokens[i - 1]]
+                out.update(tokens[2:] if pairs == [2] else [] if pairs else tokens)
+        return frozenset(out)
 
     @cached_property
     def prepare(self) -> Callable[[Sequence[str]], Sequence[str]]:

@@ -23,6 +23,11 @@ COMMANDS = {
     "explain": "asking",
     "words": "asking",
     "info": "asking",
+    "query": "networks",
+    "sample": "networks",
+    "draw": "networks",
+    "compare": "networks",
+    "convert": "networks",
     "cluster": "cluster",
 }
 
@@ -72,6 +77,8 @@ def main() -> None:
         sys.stdout.flush()
     except click.exceptions.Exit as stop:
         status = stop.exit_code
+    except SystemExit:  # click ends so when the reader of a pipe has gone
+        status = 0
     except click.ClickException as error:
         error.show()
         status = 2

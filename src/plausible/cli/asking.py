@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
+from plausible.cli.evidence import complete_finding
 from plausible.cli.options import threads_option
 from plausible.errors import CallError
 
@@ -43,6 +44,10 @@ encoding_option = click.option("--encoding", metavar="NAME", help="Of the files;
 @click.argument("model_file", metavar="MODEL")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--probabilities", is_flag=True, help="Print the probability of every class.")
+@click.option(
+    "--unsure-below", type=float, default=0.0, metavar="P", help="Give no class if its probability is below P."
+)
+@click.option("--cost", "costs", multiple=True, metavar="TRUE:ANSWER=X", help="What a mistake costs; others cost 1.")
 @where_option
 @encoding_option
 @threads_option
@@ -51,6 +56,8 @@ def classify(
     model_file: str,
     sources: tuple[str, ...],
     probabilities: bool,
+    unsure_below: float,
+    costs: tuple[str, ...],
     where: str | None,
     encoding: str | None,
     threads: int | None,
@@ -64,14 +71,20 @@ def classify(
       cat letter.txt | plausible classify mail.plausible -
     """
     from plausible.answers import classify as answers_of
+    from plausible.decisions import Decision, cost
     from plausible.files.model import load
 
     model = load(model_file)
+    decision = Decision(dict(map(cost, costs)), unsure_below)
 
     def records() -> Iterator[dict[str, Any]]:
         for batch in _read(model, sources, where, encoding):
-            for i, answer in enumerate(answers_of(model, batch.texts, threads)):
-                record = {"name": batch.place(i), "label": answer.label, "probability": answer.probability}
+            for i, answer in enumerate(answers_of(model, batch.texts, threads, decision=decision)):
+                record: dict[str, Any] = {
+                    "name": batch.place(i),
+                    "label": answer.label,
+                    "probability": answer.probability,
+                }
                 if probabilities:
                     record["probabilities"] = answer.probabilities
                 yield {**record, "note": answer.note}
@@ -85,6 +98,7 @@ def classify(
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--for", "label", required=True, metavar="CLASS", help="The class to rank for.")
 @click.option("--top", metavar="N|X%", help="Only the first N, or X percent.")
+@click.option("--unique", is_flag=True, help="Leave out documents that nearly repeat a better one.")
 @where_option
 @encoding_option
 @threads_option
@@ -94,6 +108,7 @@ def rank(
     sources: tuple[str, ...],
     label: str,
     top: str | None,
+    unique: bool,
     where: str | None,
     encoding: str | None,
     threads: int | None,
@@ -104,7 +119,8 @@ def rank(
     \b
       plausible rank mail.plausible inbox.mbox --for like --top 10%
 
-    The score is the log-odds of the class, in nats for each known word. Documents without one come last.
+    The score is the log-odds of the class in nats, for a length like that of the documents learned. Documents without
+    a known word come last.
     """
     from plausible.answers import how_many
     from plausible.answers import rank as ranked
@@ -115,12 +131,23 @@ def rank(
     entries: list[tuple[bool, float, int, Ranked, str, str]] = []
     for batch in _read(model, sources, where, encoding):
         for one in ranked(model, batch.texts, label, threads=threads):
-            text = " ".join(batch.texts[one.index][:200].split())
+            text = batch.texts[one.index]
             entries.append((one.score is None, -(one.score or 0.0), len(entries), one, batch.place(one.index), text))
     entries.sort(key=lambda entry: entry[:3])
+    if unique:
+        from plausible.duplicates import first_of_each
+
+        firsts = first_of_each([entry[-1] for entry in entries])
+        entries = [entry for i, entry in enumerate(entries) if firsts[i] == i]
     show.rows(
         (
-            {"rank": i, "name": name, "score": one.score, "probability": one.probability, "start": text[:80]}
+            {
+                "rank": i,
+                "name": name,
+                "score": one.score,
+                "probability": one.probability,
+                "start": " ".join(text[:200].split())[:80],
+            }
             for i, (_, _, _, one, name, text) in enumerate(entries[: how_many(wanted, len(entries))], 1)
         ),
         format_,
@@ -243,13 +270,34 @@ def words(model_file: str, label: str | None, top: int, format_: show.Format | N
     )
 
 
-@click.command(short_help="What a model is.")
+@click.command(short_help="What a model or network is.")
 @click.argument("model_file", metavar="MODEL")
+@click.option(
+    "--given",
+    multiple=True,
+    metavar="VAR=STATE",
+    shell_complete=complete_finding,
+    help="Evidence on a network, which changes what an exact query costs.",
+)
 @show.format_option
-def info(model_file: str, format_: show.Format | None) -> None:
-    """What a model is: its classes, its vocabulary, its rules."""
+def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -> None:
+    """What a model is: its classes, its vocabulary, its rules. What a network is, and what asking it costs.
+
+    \b
+      plausible info mail.plausible
+      plausible info alarm.bif --given HRBP=HIGH
+    """
     import os
 
+    from plausible.files import is_network
+
+    if is_network(model_file):
+        from plausible.cli.networks import network_info
+
+        network_info(model_file, given, format_)
+        return
+    if given:
+        raise CallError("--given is for networks; this is a model of documents")
     from plausible.files.model import load
     from plausible.model import settings
 
@@ -259,7 +307,7 @@ def info(model_file: str, format_: show.Format | None) -> None:
         "model": model_file,
         "bytes": os.path.getsize(model_file),
         "documents": model.documents,
-        "vocabulary": model.vocabulary,
+        "vocabulary": model.vocabulary if model.documents else 0,
         **settings(model),
         "classes": classes,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,9 @@ from plausible.cli.options import (
     token_options,
 )
 from plausible.errors import CallError
+
+if TYPE_CHECKING:
+    from plausible.model import Model
 
 learning = add(reading_options, token_options, model_options, rule_options, threads_option)
 output_option = click.option(
@@ -52,19 +55,20 @@ def learn(source: str | None, sql: str | None, output: str, format_: show.Format
     options = learning_options(given)
     model = learn_from(opened(source, sql, options), options, progress_bar("learning"))
     save(model, output)
+    if model.choice:
+        click.echo(f"Note: {model.choice}", err=True)
+    _show_model(output, model, format_)
+
+
+def _show_model(output: str, model: Model, format_: show.Format | None) -> None:
     record = {
         "model": output,
         "documents": model.documents,
         "classes": len(model.classes),
-        "vocabulary": model.vocabulary,
+        "vocabulary": model.vocabulary if model.documents else 0,
     }
-    show.one(
-        record,
-        format_,
-        lambda: (
-            f"{output}: {model.documents:,} documents, {len(model.classes):,} classes, {model.vocabulary:,} words\n"
-        ),
-    )
+    line = "{model}: {documents:,} documents, {classes:,} classes, {vocabulary:,} words\n"
+    show.one(record, format_, lambda: line.format(**record))
 
 
 @click.command(short_help="Learn from a part, test on the rest.")
@@ -74,6 +78,11 @@ def learn(source: str | None, sql: str | None, output: str, format_: show.Format
 @click.option("--test-share", type=float, metavar="X", help="Test on this share, chosen at random. [1/3]")
 @click.option("--folds", type=int, metavar="K", help="Cross-validate in K parts.")
 @click.option("--leave-one-out", is_flag=True, help="Test each document with what all others teach; exact.")
+@click.option("--for", "label", metavar="CLASS", help="Also: the share of this class in the top tenth.")
+@click.option(
+    "--against", is_flag=True, help="Also: the majority class, Rocchio, and a linear SVM if scikit-learn is there."
+)
+@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the reliability diagram (.png or .svg).")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
 @click.option("--fail-under", type=float, metavar="X", help="Exit with 3 if the accuracy is below X.")
 @learning
@@ -88,6 +97,9 @@ def evaluate(
     test_share: float | None,
     folds: int | None,
     leave_one_out: bool,
+    label: str | None,
+    against: bool,
+    plot: str | None,
     seed: int,
     fail_under: float | None,
     format_: show.Format | None,
@@ -110,10 +122,16 @@ def evaluate(
         test_share=test_share,
         folds=folds,
         leave_one_out=leave_one_out,
+        label=label,
+        against=against,
         seed=seed,
         progress=progress_bar("evaluating"),
     )
     record = asdict(result)
+    if plot is not None:
+        from plausible.reliability import plot as draw
+
+        draw(plot, result.reliability, result.before.reliability if result.before else ())
     show.one(record, format_, lambda: _evaluation_table(record))
     if fail_under is not None and result.accuracy < fail_under:
         click.echo(f"accuracy {result.accuracy:.4f} is below {fail_under:g}", err=True)
@@ -121,8 +139,34 @@ def evaluate(
 
 
 def _evaluation_table(record: dict[str, Any]) -> str:
-    figures = ["accuracy", "macro_f1", "log_loss", "calibration_error", "n_train", "n_test", "vocabulary"]
+    before = record["before"] or {}
+    figures: list[dict[str, Any]] = [
+        {
+            "figure": name,
+            "value": show.display(record[name]),
+            "before calibration": show.display(before[name]) if name in before else "",
+        }
+        for name in (
+            "accuracy",
+            "macro_f1",
+            "log_loss",
+            "brier",
+            "calibration_error",
+            "n_train",
+            "n_test",
+            "vocabulary",
+        )
+    ]
+    figures += [
+        {"figure": f"top tenth: {name}", "value": show.display(value), "before calibration": ""}
+        for name, value in record["top_tenth"].items()
+    ]
+    out = [show.table(figures, ["figure", "value", *(["before calibration"] if before else [])])]
+
     rows = [{"class": name, **record["per_class"][name]} for name in record["classes"]]
+    more = f"… and {len(rows) - 50:,} more classes (--format json has all)\n" if len(rows) > 50 else ""
+    out.append(show.table(rows[:50], ["class", "tested", "precision", "recall", "f1"]) + more)
+
     errors = sorted(
         (
             (times, truth, answer)
@@ -132,21 +176,44 @@ def _evaluation_table(record: dict[str, Any]) -> str:
         ),
         key=lambda error: (-error[0], error[1:]),
     )
-    confused = [{"class": truth, "answered": answer, "documents": times} for times, truth, answer in errors[:10]]
-    out = show.table([{"figure": name, "value": show.display(record[name])} for name in figures], ["figure", "value"])
-    out += "\n" + show.table(rows[:50], ["class", "tested", "precision", "recall", "f1"])
-    if len(rows) > 50:
-        out += f"… and {len(rows) - 50:,} more classes (--format json has all)\n"
-    if confused:
-        out += "\nmost confused\n" + show.table(confused, ["class", "answered", "documents"])
-    return out
+    if errors:
+        confused = [{"class": truth, "answered": answer, "documents": times} for times, truth, answer in errors[:10]]
+        out.append("most confused\n" + show.table(confused, ["class", "answered", "documents"]))
+
+    bins = [
+        {
+            "stated": f"{one['low']:.2f}–{one['high']:.2f}",
+            "documents": one["documents"],
+            "confidence": one["confidence"],
+            "accuracy": one["accuracy"],
+            "": show.scale(one["accuracy"], one["confidence"]),
+        }
+        for one in record["reliability"]
+    ]
+    out.append(
+        "are the probabilities right? (█ accuracy, │ what was stated)\n"
+        + show.table(bins, ["stated", "documents", "confidence", "accuracy", ""])
+    )
+    sure = [
+        {"if unsure below": one["confidence"], "answered": one["coverage"], "accuracy": one["accuracy"]}
+        for one in record["coverage"]
+    ]
+    out.append(show.table(sure, ["if unsure below", "answered", "accuracy"]))
+    if record["choice"]:
+        out.append(record["choice"] + "\n")
+    if record["against"]:
+        beside = [{"method": "plausible", "accuracy": record["accuracy"], "macro_f1": record["macro_f1"]}]
+        beside += [{"method": name, **values} for name, values in record["against"].items()]
+        out.append(show.table(beside, ["method", "accuracy", "macro_f1"]))
+    return "\n".join(out)
 
 
 @click.command(short_help="Change the rules of a model without its data.")
 @click.argument("model_file", metavar="MODEL")
 @rule_options
 @output_option
-def estimate(model_file: str, output: str, **given: Any) -> None:
+@show.format_option
+def estimate(model_file: str, output: str, format_: show.Format | None, **given: Any) -> None:
     """Change the smoothing, the vocabulary or the event model of a model, without its data.
 
     \b
@@ -156,19 +223,22 @@ def estimate(model_file: str, output: str, **given: Any) -> None:
     from plausible.priors import Smoothing
 
     changes = rule_changes(given)
+    if changes.get("smoothing") == "auto":
+        raise CallError("the smoothing can't be chosen without documents; learn with --smoothing auto")
     if "smoothing" in changes:
         changes["smoothing"] = Smoothing.parse(changes["smoothing"])
     if "stop_words" in changes:
         changes["stop_words"] = frozenset(changes["stop_words"])
     model = load(model_file).estimate(**changes)
     save(model, output)
-    click.echo(f"{output}: {model.documents:,} documents, {model.vocabulary:,} words")
+    _show_model(output, model, format_)
 
 
 @click.command(short_help="Merge models that were learned apart.")
 @click.argument("models", nargs=-1, required=True)
 @output_option
-def merge(models: tuple[str, ...], output: str) -> None:
+@show.format_option
+def merge(models: tuple[str, ...], output: str, format_: show.Format | None) -> None:
     """Merge models that were learned apart: exactly what learning everything at once gives.
 
     \b
@@ -182,7 +252,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
     for name in models[1:]:
         whole.merge(load(name))
     save(whole, output)
-    click.echo(f"{output}: {whole.documents:,} documents, {len(whole.classes):,} classes")
+    _show_model(output, whole, format_)
 
 
 @click.command(short_help="Unlearn documents exactly.")
@@ -191,8 +261,14 @@ def merge(models: tuple[str, ...], output: str) -> None:
 @click.option("--class", "label", metavar="NAME", help="The class they were learned with; else their own labels.")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="The file to write. [the model itself]")
 @threads_option
+@show.format_option
 def forget(
-    model_file: str, sources: tuple[str, ...], label: str | None, output: str | None, threads: int | None
+    model_file: str,
+    sources: tuple[str, ...],
+    label: str | None,
+    output: str | None,
+    threads: int | None,
+    format_: show.Format | None,
 ) -> None:
     """Unlearn documents: exactly as if they had never been learned.
 
@@ -201,7 +277,7 @@ def forget(
 
     Documents that can't have been learned in that class are refused, and the model stays as it is.
     """
-    from plausible.encode import batches, labelled, text_columns
+    from plausible.encode import batches, text_columns
     from plausible.files.model import load, save
     from plausible.model import Model
     from plausible.sources import open_source
@@ -211,14 +287,15 @@ def forget(
         model.class_index(label)
     source = open_source(sources[0] if len(sources) == 1 else list(sources), headers=model.reading.headers)
     columns = text_columns(source, model.reading.columns)
-    if label is None and columns.target is None:
-        raise CallError("which class were they learned with? say --class NAME")
     gone = Model(model.tokens, model.rules, model.reading)
     for batch in batches(source, columns):
-        if label is None:
-            batch = labelled(batch, columns.target, strict=True)
+        if label is None and None in batch.labels:
+            place = batch.place(batch.labels.index(None))
+            raise CallError(f"{place}: which class was it learned with? say --class NAME")
         labels = [label or str(own) for own in batch.labels]
         gone.update(batch.texts, labels, threads)
     model.counts.subtract(gone.counts)
     save(model, output or model_file)
-    click.echo(f"{output or model_file}: {gone.documents:,} forgotten, {model.documents:,} documents left")
+    record = {"model": output or model_file, "forgotten": gone.documents, "documents": model.documents}
+    line = "{model}: {forgotten:,} forgotten, {documents:,} documents left\n"
+    show.one(record, format_, lambda: line.format(**record))

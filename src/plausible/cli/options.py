@@ -20,8 +20,8 @@ def span(text: str | None) -> tuple[int, int] | None:
     """ "A-B" or "A" as a pair of numbers."""
     if text is None:
         return None
-    low, _, high = text.partition("-")
-    if not (low.isdecimal() and (high.isdecimal() or not high)):
+    low, dash, high = text.partition("-")
+    if not (low.isdecimal() and (high.isdecimal() or not dash)):
         raise CallError(f"{text!r} is no range; write A-B, such as 1-2")
     return int(low), int(high or low)
 
@@ -62,7 +62,9 @@ rule_options = add(
         help="What counts: occurrences, documents, or damped and weighted words.",
     ),
     click.option(
-        "--smoothing", metavar="RULE", help="laplace, mle, m=X, a=X; with ,share the prior of a word is its share."
+        "--smoothing",
+        metavar="RULE",
+        help="auto, laplace, mle, m=X, a=X; with ,share the prior of a word is its share.",
     ),
     click.option("--prior", type=click.Choice(["fractions", "uniform"]), help="Of the classes. [fractions]"),
     click.option("--drop-most-frequent", type=int, metavar="N", help="Leave out the N most frequent words."),

@@ -124,3 +124,14 @@ def _width(text: str) -> int:
 def bar(value: float, most: float, width: int = 16) -> str:
     """A bar whose length shows a value's size."""
     return "█" * max(1, round(width * abs(value) / most)) if most > 0 and value else ""
+
+
+def scale(value: float, mark: float, width: int = 24) -> str:
+    """A bar for a share between 0 and 1, with a mark at another.
+
+    >>> scale(0.5, 0.75, 8)
+    '████··│·'
+    """
+    cells = ["█" if k < round(width * value) else "·" for k in range(width)]
+    cells[min(int(width * mark), width - 1)] = "│"
+    return "".join(cells)

@@ -65,6 +65,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
             "stop_words": sorted(model.rules.stop_words),
         },
         "calibration": _calibration_to_json(model.calibration),
+        "choice": model.choice,
     }
     with (
         replacing(path) as file,
@@ -88,31 +89,27 @@ def load(path: str | os.PathLike[str]) -> Model:
     """
     name = os.fspath(path)
     try:
-        with open(name, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            with zipfile.ZipFile(file) as archive:
-                return _model(_members(archive, size, name), name)
+        file = open(name, "rb")  # noqa: SIM115
     except FileNotFoundError:
         raise CallError(f"there is no model {name!r}; `plausible learn … -o {name}` makes one") from None
     except OSError as error:
         raise CallError(f"{name} can't be read: {error.strerror or error}") from None
-    except PlausibleError:
-        raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
-        raise ModelError(
-            f"{name} is no whole plausible model (not a zip, truncated or damaged); learn it anew"
-        ) from None
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        IndexError,
-        RecursionError,
-        OverflowError,
-        MemoryError,
-    ) as error:
-        raise ModelError(f"{name} is damaged ({error or type(error).__name__}); learn it anew") from None
+    with file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return _model(_members(archive, os.fstat(file.fileno()).st_size, name), name)
+        except PlausibleError as error:
+            raise error if isinstance(error, ModelError) else _damaged(name, error) from None
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
+            raise ModelError(
+                f"{name} is no whole plausible model (not a zip, truncated or damaged); learn it anew"
+            ) from None
+        except Exception as error:  # what damage brings about has no bounds: a missing key, a wrong type, bad UTF-8
+            raise _damaged(name, error) from None
+
+
+def _damaged(name: str, error: Exception) -> ModelError:
+    return ModelError(f"{name} is damaged ({error or type(error).__name__}); learn it anew")
 
 
 def _members(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, bytes]:
@@ -124,6 +121,8 @@ def _members(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, bytes]
     for info in infos:
         if info.filename in members or info.filename not in wanted:
             raise ModelError(f"{name} holds an unexpected member {info.filename!r}; it is no plausible model")
+        if info.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+            raise ModelError(f"{name} is packed in a way that no plausible model is; it is no plausible model")
         with archive.open(info) as member:
             members[info.filename] = member.read(info.file_size + 1)
     if "model.json" not in members:
@@ -139,11 +138,19 @@ def _model(members: dict[str, bytes], name: str) -> Model:
     if version > FORMAT:
         raise ModelError(f"{name} has format {version}, and this plausible reads up to {FORMAT}; upgrade plausible")
     classes, documents = head["classes"], head["documents"]
+    if not all(isinstance(label, str) and label for label in classes):
+        raise ValueError("a class has no name")
     if len(classes) != len(documents) or sorted(set(classes)) != classes:
         raise ValueError("its classes are not sorted, or not as many as their counts")
-    if not all(type(n) is int and 0 < n < 1 << 63 for n in documents):
-        raise ValueError("a class has no documents")
+    if not all(type(n) is int and n > 0 for n in documents) or sum(documents) >= 1 << 63:
+        raise ValueError("a class has no documents, or too many")
     rules, reading, tokens = head["rules"], head["reading"], head["tokens"]
+    named = [*reading["text"], *rules["stop_words"], reading["target"] or "", reading["headers"] or ""]
+    if not all(isinstance(one, str) for one in named) or isinstance(reading["text"], str):
+        raise ValueError("the names of its columns or its stop words are no text")
+    if len(tokens["ngrams"]) != 2 or len(tokens["chars"] or (1, 1)) != 2:
+        raise ValueError("a range has not two ends")
+    members["text.terms"].decode()
     model = Model(
         Tokens(tuple(tokens["ngrams"]), tuple(tokens["chars"]) if tokens["chars"] else None, tokens["stem"]),
         Rules(
@@ -159,10 +166,11 @@ def _model(members: dict[str, bytes], name: str) -> Model:
         Reading(Columns(tuple(reading["text"]), reading["target"]), reading["headers"]),
         calibration=_calibration_from_json(head["calibration"]),
     )
+    model.choice = str(head["choice"])
     model.terms.load(
         members["text.terms"],
         **{array: _array(members[f"text.{array}.npy"]) for array in ARRAYS},
-        classes=len(classes),
+        classes=documents,
     )
     model.counts = Counts({"text": model.terms}, {label: i for i, label in enumerate(classes)}, list(documents))
     return model
@@ -209,6 +217,10 @@ def _array(data: bytes) -> tuple[str, bytes]:
     start = len(_MAGIC) + 2 + size
     head = ast.literal_eval(data[len(_MAGIC) + 2 : start].decode("ascii"))
     kind = head["descr"][1:]
-    if head["fortran_order"] or head["shape"] != ((len(data) - start) // int(kind[1:]),):
+    if (
+        kind not in ("u1", "u2", "u4", "u8")
+        or head["fortran_order"]
+        or head["shape"] != ((len(data) - start) // int(kind[1:]),)
+    ):
         raise ValueError("an array is not whole")
     return kind, data[start:]

@@ -13,6 +13,10 @@ from plausible.priors import Rules, Smoothing
 MARGIN = 0.01
 """A more complicated model must win by this share of the Brier score."""
 FIRST, LESS, MORE = 0.1, (0.02, 0.005), (0.3, 1.0)
+SMOOTHINGS = {"weighted": (0.02, 0.1, 0.3), "odds": (0.02, 0.1, 0.3)}
+M_ESTIMATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+ENOUGH = 1000
+"""Documents on which smoothings are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,16 @@ def choose(model: Model, texts: Sequence[str], labels: Sequence[str], threads: i
     return tried
 
 
+def choose_smoothing(model: Model, texts: Sequence[str], labels: Sequence[str], threads: int | None = None) -> None:
+    """Give `model` the smoothing under which documents it has learned, each left out in turn, are told best."""
+    texts, labels = texts[:ENOUGH], labels[:ENOUGH]
+    options = [
+        replace(model.rules, smoothing=replace(model.rules.smoothing, m=None, a=a))
+        for a in SMOOTHINGS.get(model.rules.events, M_ESTIMATES)
+    ]
+    model.rules = min(options, key=lambda rules: _left_out_brier(model, rules, texts, labels, threads))
+
+
 def _left_out_brier(
     model: Model, rules: Rules, texts: Sequence[str], labels: Sequence[str], threads: int | None
 ) -> float:
@@ -95,4 +109,6 @@ def without_pairs(model: Model) -> Model:
     tokens: Any = replace(model.tokens, ngrams=(1, 1))
     terms = model.terms.words_only()
     counts = Counts({"text": terms}, dict(model.counts.index), list(model.counts.documents))
-    return Model(tokens, model.rules, model.reading, counts, model.calibration)
+    words = Model(tokens, model.rules, model.reading, counts, model.calibration)
+    words.choice = model.choice
+    return words

@@ -24,7 +24,8 @@ Progress = Callable[[Source], None]
 class Options:
     """What the user says of learning; see `Rules`, `Tokens` and `sources.Options` for each.
 
-    With `raw` probabilities are left as the rules give them; with `auto` the rules are chosen by leave-one-out.
+    With `raw` probabilities are left as the rules give them; with `auto` the rules are chosen by leave-one-out, with
+    `smooth` only the smoothing.
     """
 
     target: str | None = None
@@ -37,6 +38,7 @@ class Options:
     rules: Rules = field(default_factory=Rules)
     raw: bool = False
     auto: bool = False
+    smooth: bool = False
     threads: int | None = None
 
     def open(self, given: Any) -> Source:
@@ -51,7 +53,7 @@ class Options:
 
 
 MODELS: dict[str, dict[str, Any]] = {
-    "weighted": {"events": "weighted", "smoothing": "a=0.1"},
+    "weighted": {"events": "weighted", "smoothing": "auto"},
     "plain": {},
     "book": {"raw": True},
     "auto": {"auto": True},
@@ -88,7 +90,7 @@ def options_from(
     raw : bool
         Leave the probabilities as they come.
     rules
-        The fields of `Rules`.
+        The fields of `Rules`; smoothing may be "auto", too: chosen by leave-one-out.
     """
     if threads is not None and threads < 1:
         raise CallError(f"threads must be at least 1, not {threads}")
@@ -105,7 +107,10 @@ def options_from(
     unfit = next((name for name in given if name not in Rules.__dataclass_fields__), None)
     if unfit is not None:
         raise CallError(unknown("option", unfit, [*Rules.__dataclass_fields__, *Options.__dataclass_fields__]))
-    if "smoothing" in given:
+    smooth = given.get("smoothing") == "auto"
+    if smooth:
+        given["smoothing"] = Smoothing(a=0.1)
+    elif "smoothing" in given:
         given["smoothing"] = Smoothing.parse(given["smoothing"])
     if "stop_words" in given:
         given["stop_words"] = frozenset(given["stop_words"])
@@ -122,6 +127,7 @@ def options_from(
         rules=Rules(**given),
         raw=raw,
         auto=auto,
+        smooth=smooth,
         threads=threads,
     )
 
@@ -175,7 +181,7 @@ class Learner:
 
     def add(self, texts: Sequence[str], labels: Sequence[str]) -> None:
         self.model.update(texts, labels, self._options.threads)
-        if self._options.auto or not self._options.raw:
+        if self._options.auto or self._options.smooth or not self._options.raw:
             self._sample.add(texts, labels)
 
     def merge(self, other: Learner) -> None:
@@ -194,12 +200,17 @@ class Learner:
         if self._options.auto:
             from plausible.learning.choose import choose, said, without_pairs
 
-            warn(said(choose(self.model, texts, labels, self._options.threads)))
+            self.model.choice = said(choose(self.model, texts, labels, self._options.threads))
             if self.model.tokens.ngrams[1] > 1 and not self.model.rules.pairs:
                 self.model = without_pairs(self.model)
             if self._options.raw:
                 self.model.calibration = None
-        elif not self._options.raw:
+            return self.model
+        if self._options.smooth:
+            from plausible.learning.choose import choose_smoothing
+
+            choose_smoothing(self.model, texts, labels, self._options.threads)
+        if not self._options.raw:
             self.model.calibrate(texts, labels, self._options.threads)
         return self.model
 

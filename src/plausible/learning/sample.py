@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Sequence
 from hashlib import blake2b
 
-SIZE = 3000
+SIZE = 4000
 LARGEST = 64 << 20
 """Characters that the sample holds at the most."""
 

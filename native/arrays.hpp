@@ -1,0 +1,36 @@
+// Arrays that come from Python and go back to it.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+namespace arrays {
+
+template <class T, std::size_t Axes>
+using In = nanobind::ndarray<const T, nanobind::ndim<Axes>, nanobind::c_contig, nanobind::device::cpu>;
+
+using Ints = In<std::int32_t, 1>;
+using Codes = In<std::int32_t, 2>;
+using Bytes = In<std::uint8_t, 1>;
+using Doubles = In<double, 1>;
+
+template <class T>
+using Out = nanobind::ndarray<nanobind::numpy, T>;
+
+// A tuple whose parts the stub names.
+template <class... Parts>
+using Tuple = nanobind::typed<nanobind::tuple, Parts...>;
+
+template <class T>
+Out<T> out(std::vector<T>&& from, std::initializer_list<std::size_t> shape) {
+    auto* const kept = new std::vector<T>(std::move(from));
+    nanobind::capsule owner(kept, [](void* gone) noexcept { delete static_cast<std::vector<T>*>(gone); });
+    return Out<T>(kept->data(), shape, owner);
+}
+
+}  // namespace arrays

@@ -1,0 +1,13 @@
+// Wide vectors where the processor has them, chosen when the library is loaded.
+#pragma once
+
+#include <cstdint>  // says whether the C library is glibc, whose loader can choose
+
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 12 && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define WIDE
+#endif
+
+#define INLINE inline __attribute__((always_inline))

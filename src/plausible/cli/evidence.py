@@ -1,0 +1,160 @@
+"""Evidence, variables and states as a person types them, and their completion in the shell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from math import isfinite, nan
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from plausible.errors import CallError, PlausibleError, unknown
+
+if TYPE_CHECKING:
+    from plausible.infer.evidence import Finding
+    from plausible.network import Network
+    from plausible.schema import Variable
+
+LARGEST_COMPLETED = 20 << 20
+"""Bytes of the largest file that is read while a person waits for a completion."""
+
+KINDS = ("not:", "likelihood:", "soft:")
+
+
+def parsed(network: Network, given: Iterable[str]) -> dict[str, Any]:
+    """Evidence written as `VAR=state`, `VAR=not:state,state`, `VAR=likelihood:.2,.8` or `VAR=soft:no=.3,yes=.7`.
+
+    A continuous variable takes a number.
+    """
+    evidence: dict[str, Finding | float] = {}
+    for text in given:
+        name, value = _split(network, text)
+        if name in evidence:
+            raise CallError(f"{name!r} is given twice; say all about it in one --given")
+        child = network[name].child
+        evidence[name] = _number(child, value) if child.kind == "continuous" else _finding(child, value)
+    return evidence
+
+
+def actions(network: Network, do: Iterable[str]) -> Network:
+    """The network once these variables are set from outside."""
+    cut: dict[str, str | int] = {}
+    for text in do:
+        name, state = _split(network, text)
+        cut[name] = state
+    return network.do(cut) if cut else network
+
+
+def _split(network: Network, text: str) -> tuple[str, str]:
+    """`VAR=value`, where names may hold equals signs themselves."""
+    places = [found.start() for found in re.finditer("=", text)]
+    if not places:
+        raise CallError(f"{text!r} is no finding; write VARIABLE=state, such as {_example(network)}")
+    for place in places:
+        if text[:place] in network:
+            return text[:place], text[place + 1 :]
+    raise CallError(unknown("variable", text[: places[0]], network.names))
+
+
+def _example(network: Network) -> str:
+    variable = next((v for v in network.variables if v.states), None)
+    return f"{variable.name}={variable.states[0]}" if variable else "Rain=yes"
+
+
+def _number(variable: Variable, value: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = nan
+    if not isfinite(number):
+        raise CallError(f"{variable.name!r} is continuous: give a number, such as {variable.name}=1.5, not {value!r}")
+    return number
+
+
+def _finding(variable: Variable, value: str) -> Finding:
+    from plausible.infer.evidence import Likelihood, Not, Soft
+
+    kind, _, rest = value.partition(":")
+    if value in variable.states or f"{kind}:" not in KINDS:
+        variable.index(value)
+        return value
+    if kind == "not":
+        states = [rest] if rest in variable.states else rest.split(",")
+        for state in states:
+            variable.index(state)
+        return Not(*states)
+    shares = _shares(variable, rest)
+    return Likelihood(shares) if kind == "likelihood" else Soft(shares)
+
+
+def _shares(variable: Variable, text: str) -> dict[str, float]:
+    """`.2,.8` in the order of the states, or `no=.2,yes=.8`."""
+    parts = text.split(",")
+    pairs = [part.rpartition("=") for part in parts]
+    names = [name for name, equals, _ in pairs if equals]
+    if names and len(names) < len(parts):
+        raise CallError(f"{text!r} names some states only; write all as state=number, or numbers alone")
+    if not names and len(parts) != len(variable.states):
+        raise CallError(
+            f"{variable.name!r} has {len(variable.states)} states ({', '.join(variable.states)}), but {text!r} "
+            f"has {len(parts)} numbers; give one a state"
+        )
+    for name in names:
+        variable.index(name)
+    try:
+        numbers = [float(number) for *_, number in pairs]
+    except ValueError:
+        raise CallError(f"{text!r} is not a list of numbers such as .2,.8") from None
+    return dict(zip(names or variable.states, numbers, strict=True))
+
+
+def complete_variable(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of variables of the network on the command line."""
+    network = _network(ctx)
+    if network is None:
+        return []
+    return [
+        CompletionItem(v.name, help=", ".join(v.states[:6]))
+        for v in network.variables
+        if v.name.casefold().startswith(incomplete.casefold())
+    ]
+
+
+def complete_finding(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """`VAR=` and then its states."""
+    network = _network(ctx)
+    if network is None:
+        return []
+    name, equals, value = incomplete.partition("=")
+    if not equals:
+        return [CompletionItem(f"{n}=") for n in network.names if n.casefold().startswith(name.casefold())]
+    if name not in network:
+        return []
+    states: Sequence[str] = network[name].child.states
+    prefix = "not:" if value.startswith("not:") else ""
+    wanted = value.removeprefix(prefix).casefold()
+    return [CompletionItem(f"{name}={prefix}{state}") for state in states if state.casefold().startswith(wanted)]
+
+
+def _network(ctx: click.Context) -> Network | None:
+    """The network named so far, or None where it can't be read; completion must stay silent.
+
+    While an option waits for its value, click leaves the words before it unsorted.
+    """
+    import os
+    import warnings
+
+    from plausible.files import read
+
+    named = ctx.params.get("network_file") or ctx.params.get("model_file")
+    path = named or next(iter(ctx.args), None)
+    try:
+        if not path or os.path.getsize(path) > LARGEST_COMPLETED:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return read(path)
+    except (PlausibleError, OSError):
+        return None

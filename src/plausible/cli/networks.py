@@ -1,0 +1,410 @@
+"""Commands for belief networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from plausible.cli import show
+from plausible.cli.evidence import actions, complete_finding, complete_variable, parsed
+from plausible.cli.options import add, threads_option
+from plausible.errors import CallError
+
+if TYPE_CHECKING:
+    from plausible.cpds import CPD
+    from plausible.infer.evidence import Evidence
+    from plausible.network import Network
+
+METHODS = ("auto", "exact", "weighting", "gibbs", "loopy")
+
+network_argument = click.argument("network_file", metavar="NETWORK", type=click.Path())
+
+given_option = click.option(
+    "--given",
+    multiple=True,
+    metavar="VAR=STATE",
+    shell_complete=complete_finding,
+    help="What is known: VAR=state, VAR=not:state, VAR=likelihood:.2,.8 or VAR=soft:.2,.8.",
+)
+
+asking_options = add(
+    given_option,
+    click.option(
+        "--do",
+        multiple=True,
+        metavar="VAR=STATE",
+        shell_complete=complete_finding,
+        help="What is set from outside: the arcs into VAR are cut.",
+    ),
+)
+
+from_option = click.option("--from", "read_as", metavar="FORMAT", help="Of the file; recognised when not given.")
+seed_option = click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of chance.")
+
+
+def _asked(network_file: str, given: tuple[str, ...], do: tuple[str, ...]) -> tuple[Network, Evidence]:
+    from plausible.files import read
+
+    network = actions(read(network_file), do)
+    return network, parsed(network, given)
+
+
+def _say(log_probability: float | None, evidence: Evidence) -> None:
+    from math import exp
+
+    if evidence and log_probability is not None:
+        chance = exp(log_probability)
+        said = f"{chance:.6g}" if chance > 1e-300 else f"e^{log_probability:.6g}"
+        click.echo(f"P(evidence) = {said}", err=True)
+
+
+@click.command(short_help="What a network says of a variable.")
+@network_argument
+@click.argument("variables", nargs=-1, metavar="[VARIABLE]...", shell_complete=complete_variable)
+@asking_options
+@click.option("--joint", is_flag=True, help="The variables together, a line for each combination.")
+@click.option("--most-probable", is_flag=True, help="The most probable states together instead of chances.")
+@click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True, help="How to find out.")
+@click.option(
+    "--precision", type=click.FloatRange(0, min_open=True), metavar="X", help="Sample until errors are below."
+)
+@seed_option
+@threads_option
+@show.format_option
+def query(
+    network_file: str,
+    variables: tuple[str, ...],
+    given: tuple[str, ...],
+    do: tuple[str, ...],
+    joint: bool,
+    most_probable: bool,
+    method: str,
+    precision: float | None,
+    seed: int,
+    threads: int | None,
+    format_: show.Format | None,
+) -> None:
+    """What a network says of VARIABLE, or of all, given what is known.
+
+    \b
+      plausible query alarm.bif HYPOVOLEMIA --given HRBP=HIGH --given CO=not:LOW
+      plausible query alarm.bif --given HRBP=HIGH --most-probable
+      plausible query alarm.bif CO BP --joint --do LVFAILURE=TRUE
+    """
+    network, evidence = _asked(network_file, given, do)
+    for name in variables:
+        network[name]
+    if (joint or most_probable) and method not in ("auto", "exact"):
+        raise CallError(f"--method {method} gives no {'--joint' if joint else '--most-probable'}; leave it out")
+    if joint and most_probable:
+        raise CallError("--joint and --most-probable are two questions; ask one at a time")
+    if _is_mixed(network):
+        if joint or most_probable or method != "auto":
+            raise CallError("a network with continuous variables takes neither --joint, --most-probable nor --method")
+        _mixed(network, variables, evidence, seed, format_)
+    elif most_probable:
+        _most_probable(network, variables, evidence, format_)
+    elif joint:
+        _joint(network, variables, evidence, format_)
+    else:
+        _posteriors(network, variables, evidence, method, precision, seed, threads, format_)
+
+
+def _is_mixed(network: Network) -> bool:
+    return any(variable.kind == "continuous" for variable in network.variables)
+
+
+def _mixed(network: Network, variables: tuple[str, ...], evidence: Any, seed: int, format_: show.Format | None) -> None:
+    from math import isfinite, sqrt
+
+    from plausible.infer.gaussian import ask_mixed
+
+    found = ask_mixed(network, evidence, seed=seed)
+    if not isfinite(found.effective):
+        found_by = "exactly"
+    else:
+        found_by = f"by sampling, worth {found.effective:,.0f} independent samples"
+    click.echo(f"Answered {found_by}.", err=True)
+    if evidence:
+        click.echo(f"log density of the evidence = {found.log_density:.6g}", err=True)
+    columns = ["variable", "state", "probability", "mean", "deviation"]
+    records = []
+    for name in variables or network.names:
+        if density := found.densities.get(name):
+            records.append(dict(zip(columns, (name, None, None, density.mean, sqrt(density.variance)), strict=True)))
+            continue
+        for state, p in zip(network[name].child.states, found.posteriors[name], strict=True):
+            records.append(dict(zip(columns, (name, state, float(p), None, None), strict=True)))
+    show.rows(records, format_, columns)
+
+
+def _posteriors(
+    network: Network,
+    variables: tuple[str, ...],
+    evidence: Evidence,
+    method: Any,
+    precision: float | None,
+    seed: int,
+    threads: int | None,
+    format_: show.Format | None,
+) -> None:
+    from plausible.infer.approximate import estimate
+
+    found = estimate(network, evidence, method, precision=precision, seed=seed, threads=threads or 0)
+    if method == "auto" and found.method != "exact":
+        click.echo(f"Note: exact inference would take too much memory; answered by {found.method}.", err=True)
+    _say(found.log_probability, evidence)
+    records: list[dict[str, Any]] = [
+        {"variable": name, "state": state, "probability": float(p), "error": float(error)}
+        for name in variables or network.names
+        for state, p, error in zip(network[name].child.states, found.posteriors[name], found.errors[name], strict=True)
+    ]
+    columns = ["variable", "state", "probability", "error"]
+    if show.chosen(format_) == "table":
+        columns = [*columns[: 3 if found.method == "exact" else 4], "bar"]
+        for record in records:
+            record["bar"] = show.bar(record["probability"], 1.0)
+    show.rows(records, format_, columns)
+
+
+def _joint(network: Network, variables: tuple[str, ...], evidence: Evidence, format_: show.Format | None) -> None:
+    import numpy as np
+
+    from plausible.infer.exact import joint, log_probability
+
+    if not variables:
+        raise CallError("--joint needs the variables that it is about; name them")
+    if "probability" in variables:
+        raise CallError("--joint needs the name 'probability' for itself; rename the variable")
+    table = joint(network, variables, evidence)
+    _say(log_probability(network, evidence), evidence)
+    states = [network[name].child.states for name in variables]
+    records = (
+        {name: states[k][i] for k, (name, i) in enumerate(zip(variables, row, strict=True))}
+        | {"probability": float(table[row])}
+        for row in np.ndindex(table.shape)
+    )
+    show.rows(records, format_, [*variables, "probability"])
+
+
+def _most_probable(
+    network: Network, variables: tuple[str, ...], evidence: Evidence, format_: show.Format | None
+) -> None:
+    from plausible.infer.exact import explanation
+
+    found = explanation(network, evidence, variables or None)
+    click.echo(f"log P(these states, evidence) = {found.log_probability:.6g}", err=True)
+    records = [{"variable": name, "state": state} for name, state in found.states.items()]
+    show.rows(records, format_, ["variable", "state"])
+
+
+@click.command(short_help="Cases drawn from a network.")
+@network_argument
+@click.option("-n", "count", type=click.IntRange(0), default=100, show_default=True, help="How many.")
+@asking_options
+@click.option("-o", "output", type=click.Path(), metavar="FILE", help="CSV to write instead of printing.")
+@seed_option
+@threads_option
+@show.format_option
+def sample(
+    network_file: str,
+    count: int,
+    given: tuple[str, ...],
+    do: tuple[str, ...],
+    output: str | None,
+    seed: int,
+    threads: int | None,
+    format_: show.Format | None,
+) -> None:
+    """Independent cases drawn from a network, or from what it believes once something is known.
+
+    \b
+      plausible sample alarm.bif -n 1000 -o rows.csv
+      plausible sample alarm.bif -n 10 --given HRBP=HIGH --format table
+    """
+    from plausible.infer.approximate import sample as drawn
+
+    network, evidence = _asked(network_file, given, do)
+    rows: Iterator[list[Any]]
+    if _is_mixed(network):
+        rows = _mixed_cases(network, count, evidence, seed)
+    else:
+        cases = drawn(network, count, evidence, seed=seed, threads=threads or 0)
+        states = [variable.states for variable in network.variables]
+        rows = ([states[k][i] for k, i in enumerate(case)] for case in cases.tolist())
+    if output is None:
+        records = (dict(zip(network.names, row, strict=True)) for row in rows)
+        show.rows(records, format_, network.names)
+        return
+    import codecs
+    import csv
+
+    from plausible.files.atomic import replacing
+
+    with replacing(output) as file:
+        writer = csv.writer(codecs.getwriter("utf-8")(file), lineterminator="\n")
+        writer.writerow(network.names)
+        writer.writerows(rows)
+
+
+def _mixed_cases(network: Network, count: int, evidence: Evidence, seed: int) -> Iterator[list[Any]]:
+    from plausible.infer.gaussian import sample_mixed
+
+    if evidence:
+        raise CallError("cases of a network with continuous variables can't be drawn with --given; use query")
+    found = sample_mixed(network, count, seed=seed)
+    columns = [
+        [variable.states[i] for i in column] if variable.states else column
+        for variable, column in ((v, found[v.name].tolist()) for v in network.variables)
+    ]
+    return map(list, zip(*columns, strict=True))
+
+
+@click.command(short_help="A picture of a network.")
+@network_argument
+@click.option("-o", "output", type=click.Path(), metavar="FILE.svg", help="The picture; printed when not given.")
+@given_option
+@click.option("--no-beliefs", is_flag=True, help="Leave the bars out.")
+def draw(network_file: str, output: str | None, given: tuple[str, ...], no_beliefs: bool) -> None:
+    """A network as a picture (SVG), with what it believes in the nodes.
+
+    \b
+      plausible draw alarm.bif -o alarm.svg
+      plausible draw alarm.bif -o alarm.svg --given HRBP=HIGH
+    """
+    from plausible.drawing import draw as drawn
+
+    network, evidence = _asked(network_file, given, ())
+    svg = drawn(network, evidence, method=None if no_beliefs else "auto")
+    if output is None:
+        click.echo(svg, nl=False)
+        return
+    from plausible.files.atomic import replacing
+
+    with replacing(output) as file:
+        file.write(svg.encode())
+
+
+@click.command(short_help="How the arcs of two networks differ.")
+@click.argument("first", metavar="NETWORK", type=click.Path())
+@click.argument("second", metavar="OTHER", type=click.Path())
+@show.format_option
+def compare(first: str, second: str, format_: show.Format | None) -> None:
+    """How the arcs of OTHER differ from those of NETWORK, as graphs and as equivalence classes.
+
+    \b
+      plausible compare true.bif learned.bif
+    """
+    from plausible.comparison import compare as compared
+    from plausible.files import read
+
+    found = compared(read(first), read(second))
+    record = {
+        "distance": found.distance,
+        "class_distance": found.class_distance,
+        "same": len(found.same),
+        "missing": _arrows(found.missing),
+        "extra": _arrows(found.extra),
+        "reversed": _arrows(found.reversed),
+        "class_missing": _arrows(found.class_missing, "–"),
+        "class_extra": _arrows(found.class_extra, "–"),
+        "class_redirected": _arrows(found.class_redirected, "–"),
+        "only_first": list(found.only_first),
+        "only_second": list(found.only_second),
+    }
+
+    def as_table() -> str:
+        facts = [
+            {"what": f"structural Hamming distance of the {what}", "number": number}
+            for what, number in (("graphs", found.distance), ("equivalence classes", found.class_distance))
+        ]
+        facts.append({"what": "arcs that both have", "number": len(found.same)})
+        named = [
+            {"arcs": key.replace("_", " "), "which": text}
+            for key, value in record.items()
+            if isinstance(value, list)
+            for text in value
+        ]
+        return show.table(facts, ["what", "number"]) + ("\n" + show.table(named, ["arcs", "which"]) if named else "")
+
+    show.one(record, format_, as_table)
+
+
+def _arrows(arcs: tuple[tuple[str, str], ...], sign: str = "→") -> list[str]:
+    return [f"{a} {sign} {b}" for a, b in arcs]
+
+
+@click.command(short_help="A network in another format.")
+@network_argument
+@click.argument("output", metavar="OUTPUT", type=click.Path())
+@from_option
+@click.option("--to", "write_as", metavar="FORMAT", help="Of OUTPUT; from its suffix when not given.")
+def convert(network_file: str, output: str, read_as: str | None, write_as: str | None) -> None:
+    """Write a network in another format; FORMAT is bif, xmlbif, net, xdsl, uai, dsl or dsc.
+
+    \b
+      plausible convert alarm.bif alarm.xdsl
+      plausible convert alarm.net.gz alarm.xml
+    """
+    from plausible.files import read, write
+
+    write(read(network_file, read_as), output, write_as)
+
+
+def network_facts(network_file: str, given: tuple[str, ...]) -> dict[str, Any]:
+    """What `info` says of a network file, the cost of an exact query with this evidence included."""
+    from math import inf
+
+    from plausible.files import read
+    from plausible.infer.engine import engine
+
+    network = read(network_file)
+    facts: dict[str, Any] = {
+        "network": network_file,
+        "name": network.name,
+        "variables": len(network),
+        "arcs": len(network.graph.arcs),
+        "parameters": sum(_parameters(network[name]) for name in network.names),
+        "most_states": max((len(v.states) for v in network.variables), default=0),
+        "most_parents": max((len(p) for p in network.graph.parents.values()), default=0),
+    }
+    if all(variable.kind == "categorical" for variable in network.variables):
+        tree = engine(network)
+        found = tree.findings(parsed(network, given))
+        cost = tree.cost(tree.schedule(found.seen, {**found.weighed, **found.soft}, memory=inf))
+        facts |= {
+            "exact_entries": round(cost.entries),
+            "exact_megabytes": cost.bytes / 2**20,
+            "largest_table": list(cost.widest),
+            "largest_table_entries": round(cost.largest),
+        }
+    return facts
+
+
+def _parameters(cpd: CPD) -> int:
+    """How many numbers are free: a row of k probabilities has k - 1."""
+    from plausible.cpds import LinearGaussian, NoisyMax, Table
+
+    if isinstance(cpd, LinearGaussian):
+        return cpd.intercept.size + cpd.weights.size + cpd.variance.size
+    width = len(cpd.child.states)
+    if isinstance(cpd, NoisyMax):
+        return (width - 1) * (1 + sum(len(push) - 1 for push in cpd.pushes))
+    return cpd.values.size // width * (width - 1) if isinstance(cpd, Table) else 0
+
+
+def network_info(network_file: str, given: tuple[str, ...], format_: show.Format | None) -> None:
+    """Print the facts of a network file."""
+    record = network_facts(network_file, given)
+
+    def as_table() -> str:
+        def rows() -> Iterator[dict[str, str]]:
+            for key, value in record.items():
+                text = f"{len(value)} variables" if isinstance(value, list) else show.display(value)
+                yield {"fact": key.replace("_", " "), "value": text}
+
+        return show.table(list(rows()), ["fact", "value"])
+
+    show.one(record, format_, as_table)

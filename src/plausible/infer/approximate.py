@@ -1,0 +1,282 @@
+"""Answers by sampling and by loopy propagation, each with how far off it may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, log
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible import _native
+from plausible.cpds import Array
+from plausible.errors import CallError
+from plausible.infer.engine import Engine, Findings, Impossible, engine
+from plausible.infer.evidence import Evidence
+from plausible.infer.exact import ask, explain_impossible
+from plausible.network import Network
+
+Method = Literal["auto", "exact", "weighting", "gibbs", "loopy"]
+
+BLOCK = 1024
+"""Samples of one random stream in the core."""
+
+BATCH = 64
+"""Blocks drawn before the precision is looked at."""
+
+CHAINS = 16
+"""Gibbs chains, from whose differences the error is worked out."""
+
+LARGEST_BLOCK = 4096
+"""Table entries of the variables that Gibbs sampling draws at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Approximate posteriors.
+
+    posteriors : {variable: array in state order}
+    errors : {variable: array}, one standard error of each number; for loopy propagation, which has no
+        such error, the last change of any belief
+    log_probability : estimate of log P(evidence); None where the method gives none
+    samples : samples drawn, sweeps or rounds
+    effective : how many independent samples the answer is worth
+    method : how it was found
+    """
+
+    posteriors: dict[str, Array]
+    errors: dict[str, Array]
+    log_probability: float | None
+    samples: int
+    effective: float
+    method: str
+
+
+def sample(
+    network: Network, count: int, given: Evidence | None = None, *, seed: int = 0, threads: int = 0
+) -> npt.NDArray[np.int32]:
+    """Independent cases as state indices, shape (count, variables).
+
+    With evidence they are drawn exactly from the posterior through the junction tree, however rare the
+    evidence is. The same seed gives the same cases on any number of threads.
+    """
+    if count < 0:
+        raise CallError(f"can't draw {count} cases; give a number from 0 up")
+    tree = engine(network)
+    found = _findings(tree, given)
+    if not found.seen and not found.weighed:
+        none, empty = np.zeros(0, dtype=np.int32), np.zeros(0)
+        states, _ = _native.sample(tree.tree, tree.order, tree.values, none, empty, count, seed, threads)
+        return states[: len(tree.names)].T
+    schedule = tree.schedule(found.seen, found.weighed, range(len(tree.states)))
+    total, cases = schedule.draw(tree.values, *tree.case(found), count, seed, threads)
+    if total == -inf:
+        raise explain_impossible(tree, found)
+    return np.ascontiguousarray(cases[:, : len(tree.names)])
+
+
+def weighting(
+    network: Network,
+    given: Evidence | None = None,
+    *,
+    samples: int = 100_000,
+    precision: float | None = None,
+    seed: int = 0,
+    threads: int = 0,
+) -> Estimate:
+    """Likelihood weighting (Fung and Chang 1990; Shachter and Peot 1990).
+
+    Draws `samples` cases, rounded up to whole blocks of 1,024; with `precision`, stops as soon as no
+    standard error is above it.
+    """
+    tree = engine(network)
+    found = _findings(tree, given)
+    seen, weight = _clamped(tree, found)
+    blocks = max(1, -(-samples // BLOCK))
+    top, sums, done = -inf, np.zeros(2 + 2 * tree.starts[-1]), 0
+    while done < blocks:
+        step = min(blocks - done, BATCH if precision is not None else blocks)
+        tops, parts = _native.weigh_samples(tree.tree, tree.order, tree.values, seen, weight, done, step, seed, threads)
+        done += step
+        highest = max(top, float(tops.max()))
+        if highest == -inf:
+            continue
+        scale = np.exp(tops - highest)
+        sums *= np.tile([np.exp(top - highest), np.exp(2 * (top - highest))], len(sums) // 2)
+        sums[0::2] += scale @ parts[:, 0::2]
+        sums[1::2] += scale**2 @ parts[:, 1::2]
+        top = highest
+        if precision is not None and _weighted_errors(sums).max() <= precision:
+            break
+    if top == -inf:
+        raise CallError(
+            f"none of {done * BLOCK:,} samples agrees with the evidence: it is too rare for weighting, or "
+            "impossible; ask exactly"
+        )
+    total, squares = sums[0], sums[1]
+    return Estimate(
+        _by_name(tree, sums[2::2] / total),
+        _by_name(tree, _weighted_errors(sums)),
+        top + log(total / (done * BLOCK)),
+        done * BLOCK,
+        float(total**2 / squares),
+        "weighting",
+    )
+
+
+def _weighted_errors(sums: Array) -> Array:
+    """Delta-method standard errors of self-normalised estimates (Owen 2013, equation 9.8)."""
+    total, squares = sums[0], sums[1]
+    p, inside = sums[2::2] / total, sums[3::2]
+    spread = inside * (1 - p) ** 2 + (squares - inside) * p**2
+    return np.asarray(np.sqrt(np.maximum(spread, 0)) / total)
+
+
+def gibbs(
+    network: Network,
+    given: Evidence | None = None,
+    *,
+    sweeps: int = 2_000,
+    precision: float | None = None,
+    seed: int = 0,
+    threads: int = 0,
+) -> Estimate:
+    """Blocking Gibbs sampling (Jensen, Kong and Kjaerulff 1995) with independent chains.
+
+    Blocks are as large as an exact draw of their variables stays cheap. `sweeps` is in all, shared by the
+    chains after a tenth more to warm up; with `precision`, stops as soon as no standard error is above it.
+    """
+    tree = engine(network)
+    found = _findings(tree, given)
+    free = [i for i in tree.order if i not in found.seen]
+    blocks = _blocks(tree, found, free) or [tree.schedule(found.seen, (), ())]
+    states = _starts(tree, found, seed, threads)
+    weight = tree.case(found)[1]
+    each = max(2, -(-sweeps // CHAINS))
+    step = each if precision is None else max(2, each // 10)
+    counts, done, dropped = np.zeros((CHAINS, tree.starts[-1])), 0, max(1, each // 10)
+    while done < each:
+        part, states = _native.gibbs(
+            blocks, tree.values, states, weight, dropped, step, seed, 1 + done * CHAINS, threads
+        )
+        counts, done, dropped = counts + part, done + step, 0
+        if precision is not None and _between(counts / done).max() <= precision:
+            break
+    means = counts.mean(axis=0) / done
+    errors = _between(counts / done)
+    spread = errors > 0
+    worth = (means * (1 - means))[spread] / errors[spread] ** 2
+    effective = float(worth.min()) if spread.any() else float(done * CHAINS)
+    return Estimate(
+        _by_name(tree, means),
+        _by_name(tree, errors),
+        None,
+        done * CHAINS,
+        min(effective, done * CHAINS),
+        "gibbs",
+    )
+
+
+def _between(means: Array) -> Array:
+    return np.asarray(means.std(axis=0, ddof=1) / np.sqrt(len(means)))
+
+
+def _blocks(tree: Engine, found: Findings, members: list[int]) -> list[_native.Schedule]:
+    """Schedules that draw `members`, halved until each is cheap, given all other variables."""
+    if not members:
+        return []
+    inside = set(members)
+    seen = [i for i in range(len(tree.states)) if i not in inside]
+    weighed = [i for i in found.weighed if i in inside]
+    schedule = tree.schedule(seen, weighed, members, memory=inf)
+    if schedule.entries <= LARGEST_BLOCK or len(members) == 1:
+        return [schedule]
+    half = len(members) // 2
+    return _blocks(tree, found, members[:half]) + _blocks(tree, found, members[half:])
+
+
+def _starts(tree: Engine, found: Findings, seed: int, threads: int) -> npt.NDArray[np.int32]:
+    """A possible case for each chain to start from."""
+    seen, weight = _clamped(tree, found)
+    states, logs = _native.sample(tree.tree, tree.order, tree.values, seen, weight, 64 * BLOCK, seed, threads)
+    likely = np.argsort(-logs, kind="stable")[:CHAINS]
+    likely = likely[logs[likely] > -inf]
+    if not len(likely):
+        raise CallError(
+            f"none of {64 * BLOCK:,} samples agrees with the evidence, so Gibbs sampling has nowhere to "
+            "start; ask exactly, or by loopy propagation"
+        )
+    return np.ascontiguousarray(states[:, np.resize(likely, CHAINS)].T)
+
+
+def loopy(
+    network: Network,
+    given: Evidence | None = None,
+    *,
+    damping: float = 0.1,
+    precision: float = 1e-9,
+    rounds: int = 1_000,
+) -> Estimate:
+    """Loopy belief propagation (Murphy, Weiss and Jordan 1999): exact on trees, else an approximation."""
+    tree = engine(network)
+    found = _findings(tree, given)
+    likelihood = np.ones(tree.starts[-1])
+    for i, values in found.weighed.items():
+        likelihood[tree.starts[i] : tree.starts[i + 1]] = values
+    for i, state in found.seen.items():
+        likelihood[tree.starts[i] : tree.starts[i + 1]] = np.eye(tree.states[i])[state]
+    beliefs, change, used, possible = _native.loopy(tree.tree, tree.values, likelihood, damping, precision, rounds)
+    if not possible:
+        raise Impossible("the evidence has probability 0; take a finding out", ())
+    errors = {name: np.full(b - a, change) for name, a, b in tree.spans}
+    return Estimate(_by_name(tree, beliefs), errors, None, used, inf, "loopy")
+
+
+def estimate(
+    network: Network,
+    given: Evidence | None = None,
+    method: Method = "auto",
+    *,
+    precision: float | None = None,
+    seed: int = 0,
+    threads: int = 0,
+    memory: float | None = None,
+) -> Estimate:
+    """The posterior of every variable by the method named; "auto" is exact where that is affordable."""
+    if method == "weighting":
+        return weighting(network, given, precision=precision, seed=seed, threads=threads)
+    if method == "gibbs":
+        return gibbs(network, given, precision=precision, seed=seed, threads=threads)
+    if method == "loopy":
+        return loopy(network, given)
+    if method not in ("auto", "exact"):
+        raise CallError(f"unknown method {method!r} (known: 'auto', 'exact', 'weighting', 'gibbs', 'loopy')")
+    tree = engine(network)
+    found = tree.findings(given)
+    schedule = tree.schedule(found.seen, {**found.weighed, **found.soft}, memory=inf)
+    if method == "auto" and not tree.affordable(schedule, memory):
+        return weighting(network, given, precision=precision, seed=seed, threads=threads)
+    answer = ask(network, given, memory=memory)
+    errors = {name: np.zeros_like(values) for name, values in answer.posteriors.items()}
+    return Estimate(answer.posteriors, errors, answer.log_probability, 0, inf, "exact")
+
+
+def _findings(tree: Engine, given: Evidence | None) -> Findings:
+    found = tree.findings(given)
+    if found.soft:
+        name = tree.names[next(iter(found.soft))]
+        raise CallError(f"{name!r} has a distribution as evidence, which only exact inference takes")
+    return found
+
+
+def _clamped(tree: Engine, found: Findings) -> tuple[npt.NDArray[np.int32], Array]:
+    """Evidence for the samplers: -1 where a variable is to be drawn."""
+    seen = np.full(len(tree.states), -1, dtype=np.int32)
+    for i, state in found.seen.items():
+        seen[i] = state
+    return seen, tree.case(found)[1]
+
+
+def _by_name(tree: Engine, flat: Array) -> dict[str, Array]:
+    return {name: flat[a:b] for name, a, b in tree.spans}

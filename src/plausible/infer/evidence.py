@@ -1,0 +1,120 @@
+"""What is known before asking: values, what is ruled out, likelihoods, distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.cpds import Array
+from plausible.errors import CallError, unknown
+from plausible.schema import Variable
+
+Vector = Mapping[str, float] | Sequence[float] | npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Not:
+    """Negative evidence: none of these states."""
+
+    states: tuple[str | int, ...]
+
+    def __init__(self, *states: str | int) -> None:
+        object.__setattr__(self, "states", states)
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """Virtual evidence: how likely what was seen is under each state (Pearl 1988, section 2.2.2).
+
+    Only the ratios count. A mapping may leave states out: they have likelihood 0.
+    """
+
+    values: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Soft:
+    """Soft evidence: the variable's distribution once the evidence is in (Jeffrey 1983)."""
+
+    values: Vector
+
+
+Finding = str | int | Not | Likelihood | Soft | Vector
+"""A state by name or index; what it is not; likelihoods; or a distribution, which is soft evidence."""
+
+Evidence = Mapping[str, Finding]
+
+
+def state_index(variable: Variable, state: str | int | np.integer[Any] | np.bool_) -> int:
+    """The index of a state given by name, by index, or as True or False."""
+    if isinstance(state, str):
+        return variable.index(state)
+    if isinstance(state, (bool, np.bool_)):
+        named = [k for k, name in enumerate(variable.states) if name.casefold() == str(state).casefold()]
+        if len(named) != 1:
+            raise CallError(unknown(f"state of variable {variable.name!r}", str(state), variable.states))
+        return named[0]
+    index = int(state)
+    if str(index) in variable.states and variable.states.index(str(index)) != index:
+        raise CallError(
+            f"is {index} the state {str(index)!r} of variable {variable.name!r}, or its state number "
+            f"{index}? write {str(index)!r}, in quotes, for the name, or any other state by its name"
+        )
+    if not 0 <= index < len(variable.states):
+        raise CallError(
+            f"variable {variable.name!r} has no state number {index}: its {len(variable.states)} states are "
+            f"0 to {len(variable.states) - 1}"
+        )
+    return index
+
+
+def weights(variable: Variable, finding: Not | Likelihood) -> Array:
+    """The likelihood of each state under a finding."""
+    if isinstance(finding, Likelihood):
+        return vector(variable, finding.values, "likelihoods")
+    mask = np.ones(len(variable.states))
+    mask[[state_index(variable, state) for state in finding.states]] = 0
+    if not mask.any():
+        raise CallError(f"all states of {variable.name!r} are ruled out; leave one")
+    return mask
+
+
+def distribution(variable: Variable, values: Vector) -> Array:
+    """A distribution over the variable's states, its sum checked."""
+    found = vector(variable, values, "probabilities")
+    if abs(found.sum() - 1) > 1e-6:
+        raise CallError(f"the distribution given for {variable.name!r} sums to {found.sum():g}, not 1")
+    return np.asarray(found / found.sum())
+
+
+def vector(variable: Variable, values: Vector, what: str) -> Array:
+    """One number a state, from a mapping by name or from a sequence in state order."""
+    if isinstance(values, Mapping):
+        found = np.zeros(len(variable.states))
+        for state, value in values.items():
+            found[variable.index(state)] = value
+    else:
+        found = np.array(values, dtype=np.float64)
+    if found.shape != (len(variable.states),):
+        raise CallError(f"{variable.name!r} has {len(variable.states)} states, but {found.size} {what} are given")
+    with np.errstate(over="ignore"):
+        total = found.sum()
+    if not (np.isfinite(total) and (found >= 0).all() and total > 0):
+        raise CallError(f"the {what} of {variable.name!r} must be numbers from 0 up, and not all 0")
+    return found
+
+
+def refuse(variable: Variable, finding: object) -> CallError:
+    """The error for something that is no finding."""
+    return CallError(
+        f"evidence on {variable.name!r} can't be {finding!r}; give a state, Not(state), "
+        "Likelihood(...) or a distribution over its states"
+    )
+
+
+def unknown_variable(name: str, names: Sequence[str]) -> CallError:
+    return CallError(unknown("variable", name, names))

@@ -1,0 +1,205 @@
+"""Many cases at once: equal rows once, rows side by side in every table, gaps and patterns mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible import _native
+from plausible.cpds import Array
+from plausible.errors import CallError, DataError
+from plausible.infer.engine import Engine, engine
+from plausible.infer.evidence import state_index, unknown_variable
+from plausible.network import Network
+from plausible.schema import Variable
+
+Codes = npt.NDArray[np.int32]
+Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
+
+GAP = -1
+
+ENTRY = 1.2e-9
+"""Seconds that a table entry takes when rows are side by side."""
+
+COMPILING = 5e-6
+"""Seconds that a variable takes when a schedule is compiled."""
+
+
+def codes(network: Network, table: Columns) -> Codes:
+    """The rows of a table as state indices, shape (rows, variables); -1 where a cell is empty.
+
+    Cells are state names or indices; None, "" and NaN are gaps. A variable without a column is a gap
+    throughout.
+    """
+    names = network.names
+    for name in table:
+        if name not in network:
+            raise unknown_variable(name, names)
+    lengths = {name: len(column) for name, column in table.items()}
+    if len(set(lengths.values())) > 1:
+        raise DataError(f"the columns have different lengths: {lengths}; make them the same")
+    rows = next(iter(lengths.values()), 0)
+    found = np.full((rows, len(names)), GAP, dtype=np.int32)
+    for i, variable in enumerate(network.variables):
+        if variable.name in table:
+            found[:, i] = _column(variable, table[variable.name])
+    return found
+
+
+def _column(variable: Variable, cells: Sequence[Any] | npt.NDArray[Any]) -> Any:
+    states = variable.states
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iu":
+        wrong = (cells < GAP) | (cells >= len(states))
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise DataError(
+                f"row {row}: {variable.name!r} has no state number {cells[row]}; its states are 0 to {len(states) - 1}"
+            )
+        return cells
+    place: dict[Any, int] = {None: GAP, "": GAP} | {state: k for k, state in enumerate(states)}
+    listed = cells.tolist() if isinstance(cells, np.ndarray) else cells
+    try:
+        return np.fromiter(map(place.__getitem__, listed), dtype=np.int32, count=len(listed))
+    except (KeyError, TypeError):
+        return [_cell(variable, place, row, cell) for row, cell in enumerate(listed)]
+
+
+def _cell(variable: Variable, place: dict[Any, int], row: int, cell: Any) -> int:
+    if isinstance(cell, str) and cell in place:
+        return place[cell]
+    if cell is None or cell != cell:  # NaN alone differs from itself
+        return GAP
+    try:
+        return state_index(variable, cell if isinstance(cell, (int, np.integer, np.bool_)) else str(cell))
+    except CallError as error:
+        raise DataError(f"row {row}: {error}") from None
+
+
+def predict(
+    network: Network,
+    table: Columns | Codes,
+    targets: Sequence[str] | None = None,
+    *,
+    threads: int = 0,
+    memory: float | None = None,
+) -> dict[str, Array]:
+    """The posterior of each target in each row: `{target: array (rows, states)}`.
+
+    Parameters
+    ----------
+    network : Network
+    table : mapping of str to column, or array of codes
+        Columns of state names or indices, empty cells allowed; or what `codes` gives.
+    targets : sequence of str, optional
+        Their own columns are not looked at. None asks for all variables; those a row has are certain.
+    threads : int
+        0 uses all processors. The answer does not depend on it.
+
+    Raises
+    ------
+    DataError
+        Where a row has probability 0: the row is named.
+    """
+    tree = engine(network)
+    rows = table if isinstance(table, np.ndarray) else codes(network, table)
+    if rows.ndim != 2 or rows.shape[1] != len(tree.names):
+        raise CallError(f"the codes have shape {rows.shape}; give one column for each of {len(tree.names)} variables")
+    asked = list(range(len(tree.names))) if targets is None else [tree.position(name) for name in targets]
+    rows = np.pad(rows.astype(np.int32), ((0, 0), (0, tree.hidden)), constant_values=GAP)
+    if targets is not None:
+        rows[:, asked] = GAP
+    first, which = _native.distinct_rows(rows)
+    repeated = len(first) < len(rows)
+    if repeated:
+        rows = rows[first]
+    flat, logs, places = _run(tree, rows, asked, threads, memory)
+    if (logs == -np.inf).any():
+        row = int(np.argmax(logs[which] == -np.inf)) if repeated else int(np.argmax(logs == -np.inf))
+        raise DataError(f"row {row} has probability 0: its values can't occur together; mend or drop the row")
+    if repeated:
+        flat = flat[which]
+    return {tree.names[i]: flat[:, places[i] : places[i] + tree.states[i]] for i in asked}
+
+
+def _run(
+    tree: Engine, rows: Codes, asked: list[int], threads: int, memory: float | None
+) -> tuple[Array, Array, list[int]]:
+    """Posteriors side by side, the rows' log probabilities, and where each variable's posterior starts."""
+    gaps = rows == GAP
+    first, which = _native.distinct_rows(gaps.astype(np.int32))
+    pooled = _pooled(tree, gaps, asked, len(first))
+    if pooled is not None:
+        tree.afford(pooled, memory)
+        logs, flat = pooled.run_rows(tree.values, rows, threads)
+        return flat, logs, pooled.places
+    flat = np.empty((len(rows), int(tree.states[asked].sum())))
+    logs = np.empty(len(rows))
+    places: list[int] = []
+    for group, at in enumerate(first):
+        members = np.flatnonzero(which == group)
+        pattern = np.flatnonzero(~gaps[at]).tolist()
+        wide = 16 if len(members) >= 16 else 1
+        schedule = tree.schedule(pattern, (), asked, rows=wide, memory=memory)
+        logs[members], flat[members] = schedule.run_rows(tree.values, np.ascontiguousarray(rows[members]), threads)
+        places = schedule.places
+    return flat, logs, places
+
+
+def _pooled(tree: Engine, gaps: npt.NDArray[np.bool_], asked: list[int], patterns: int) -> _native.Schedule | None:
+    """One schedule for all rows, where that is cheaper than one for each pattern of gaps."""
+    some, throughout = gaps.any(axis=0), gaps.all(axis=0)
+    seen = np.flatnonzero(~some).tolist() if len(gaps) else []
+    mixed = np.flatnonzero(some & ~throughout).tolist()
+    schedule = tree.schedule(seen, mixed, asked, rows=1, memory=np.inf)
+    if patterns > 1 and len(gaps) * schedule.entries * ENTRY > patterns * len(tree.names) * COMPILING:
+        return None
+    wide = 32 if schedule.entries < 4_000 else 8 if schedule.entries < 400_000 else 1
+    return tree.schedule(seen, mixed, asked, rows=wide, memory=np.inf)
+
+
+def expected_counts(
+    tree: Engine,
+    rows: Codes,
+    shares: Array | None = None,
+    values: Array | None = None,
+    *,
+    threads: int = 0,
+    memory: float | None = None,
+) -> tuple[list[Array], Array]:
+    """The expected counts of every family over the rows, and each row's log probability.
+
+    The E step of EM, and all that gradient ascent needs (Russell et al. 1995). Rows of probability 0
+    count nothing and have log probability -inf.
+
+    Parameters
+    ----------
+    tree : Engine
+        `engine(network)`; stays the same while the parameters change.
+    rows : array of codes, shape (rows, variables)
+    shares : array, shape (rows,), optional
+        How often each row counts.
+    values : array, optional
+        Parameters in place of the network's own, laid out as `tree.values`.
+
+    Returns
+    -------
+    counts : list of array, one a variable, in the shape of its table
+    logs : array, shape (rows,)
+    """
+    tree.own_tables("counting")
+    first, which = _native.distinct_rows(np.ascontiguousarray(rows, dtype=np.int32))
+    weight = np.bincount(which, weights=shares, minlength=len(first)).astype(np.float64)
+    kept = np.ascontiguousarray(rows[first], dtype=np.int32)
+    gaps = kept == GAP
+    weighed = np.flatnonzero(~gaps.all(axis=0)).tolist()
+    schedule = tree.schedule((), weighed, (), everything=True, rows=8, memory=memory)
+    logs, flat = schedule.expected(tree.values if values is None else values, kept, weight, threads)
+    ends = np.cumsum([tree.sizes]).tolist()
+    counts = [
+        flat[end - size : end].reshape([tree.states[i] for i in scope])
+        for end, size, scope in zip(ends, tree.sizes, tree.scopes, strict=True)
+    ]
+    return counts, logs[which]

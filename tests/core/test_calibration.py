@@ -1,0 +1,151 @@
+"""Probabilities that are right as often as they say."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import plausible
+from plausible.calibration import _Problem, brier_score, fit
+from plausible.learning.sample import Sample
+from plausible.reliability import calibration_error, coverage, plot, reliability
+
+
+def collection(size: int, seed: int = 0, classes: int = 3) -> tuple[list[str], list[str]]:
+    """Documents with noisy topics and words that come in bursts, which makes naive Bayes too sure of itself."""
+    draw = random.Random(seed)
+    texts, labels = [], []
+    for _ in range(size):
+        topic = draw.randrange(classes)
+        words = []
+        for _ in range(draw.randrange(2, 12)):
+            source = topic if draw.random() < 0.45 else draw.randrange(classes)
+            words += [f"w{source * 30 + draw.randrange(40)}"] * draw.randrange(1, 6)
+        texts.append(" ".join(words))
+        labels.append(f"topic {topic}")
+    return texts, labels
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 3), st.integers(2, 4))
+def test_gradient_equals_finite_differences(seed, with_bias, channels, width):
+    random_ = np.random.default_rng(seed)
+    truth = random_.integers(0, width, 25)
+    problem = _Problem(random_.normal(size=(channels, 25, width)), random_.normal(size=25), truth, with_bias)
+    x = random_.normal(size=channels + 3 + (width if with_bias else 0)) * 0.5
+    _, gradient = problem.loss(x)
+    step = 1e-6
+    for k in range(len(x)):
+        up, down = x.copy(), x.copy()
+        up[k] += step
+        down[k] -= step
+        slope = (problem.loss(up)[0] - problem.loss(down)[0]) / (2 * step)
+        assert gradient[k] == pytest.approx(slope, abs=1e-6)
+
+
+@pytest.mark.parametrize("model", ["plain", "weighted", "auto"])
+def test_calibration_mends_probabilities_of_new_documents(model):
+    texts, labels = collection(900)
+    figures = plausible.evaluate(texts[:600], labels[:600], test=texts[600:], test_labels=labels[600:], model=model)
+    assert figures.before is not None
+    assert figures.calibration_error < figures.before.calibration_error
+    assert figures.log_loss < figures.before.log_loss
+    assert figures.brier < figures.before.brier
+    assert figures.calibration_error < 0.08
+
+
+def test_the_books_model_keeps_its_answers():
+    texts, labels = collection(300)
+    calibrated = plausible.learn(texts, labels, model="plain")
+    raw = plausible.learn(texts, labels, model="book")
+    assert calibrated.calibration is not None
+    assert raw.calibration is None
+    new, _ = collection(200, seed=1)
+    assert plausible.classify(calibrated, new).labels == plausible.classify(raw, new).labels
+
+
+def test_nothing_depends_on_the_order_of_documents():
+    texts, labels = collection(80)
+    order = list(range(80))
+    random.Random(3).shuffle(order)
+    one = plausible.learn(texts, labels)
+    other = plausible.learn([texts[i] for i in order], [labels[i] for i in order], threads=1)
+    assert one.calibration == other.calibration
+    assert one.calibration is not None
+
+
+def test_too_few_documents_are_not_calibrated():
+    scores = np.zeros((3, 1, 2))
+    assert fit(scores, np.ones(3, np.int64), np.zeros(3, np.int64), ["a", "b"], with_bias=True) is None
+    assert plausible.learn(["x", "y"], ["a", "b"]).calibration is None
+
+
+@given(st.lists(st.tuples(st.text(max_size=4), st.sampled_from("ab")), max_size=30), st.integers(1, 8), st.randoms())
+def test_a_sample_does_not_depend_on_order_or_batches(pairs, size, shuffler):
+    one = Sample(size)
+    one.add([text for text, _ in pairs], [label for _, label in pairs])
+    shuffled = pairs[:]
+    shuffler.shuffle(shuffled)
+    other = Sample(size)
+    for text, label in shuffled:
+        other.add([text], [label])
+    assert one.documents() == other.documents()
+    assert len(one.documents()[0]) == min(size, len(pairs))
+
+
+def test_figures_of_reliability():
+    confidence, right = [0.55, 0.95, 0.95, 0.95], [False, True, True, False]
+    bins = reliability(confidence, right, bins=10)
+    assert [(one.documents, round(one.confidence, 2), round(one.accuracy, 2)) for one in bins] == [
+        (1, 0.55, 0.0),
+        (3, 0.95, 0.67),
+    ]
+    assert calibration_error(confidence, right, bins=10) == pytest.approx((0.55 + 3 * (0.95 - 2 / 3)) / 4)
+    assert [one.accuracy for one in coverage(confidence, right)][:3] == pytest.approx([0.5, 2 / 3, 2 / 3])
+    assert coverage(confidence, right)[-1].accuracy is None
+    assert brier_score(np.array([[0.8, 0.2], [0.4, 0.6]]), np.array([0, 0])) == pytest.approx((0.08 + 0.72) / 2)
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_the_diagram_is_drawn(tmp_path, kind):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"diagram.{kind}"
+    plot(path, reliability([0.2, 0.9], [False, True]), reliability([0.99, 0.99], [False, True]))
+    assert path.read_bytes()[:4] == (b"\x89PNG" if kind == "png" else b"<?xm")
+    with pytest.raises(plausible.CallError, match=r"\.png or \.svg"):
+        plot(tmp_path / "diagram.gif", [])
+
+
+def test_auto_says_what_it_chose_and_leaves_out_pairs_that_do_not_help():
+    texts, labels = collection(200)
+    model = plausible.learn(texts, labels, model="auto")
+    assert model.choice.startswith(f"chose {model.rules.events} a={model.rules.smoothing.a:g}")
+    assert model.rules.log_odds
+    assert (model.tokens.ngrams == (1, 2)) == model.rules.pairs
+    order = [f"{a} {b}" for a in ("red", "blue") for b in ("up", "down")]
+    pairs = [order[i % 4] for i in range(80)]
+    xor = ["same" if i % 4 in (0, 3) else "different" for i in range(80)]
+    model = plausible.learn(pairs, xor, model="auto")
+    assert model.rules.pairs
+    assert plausible.classify(model, order).labels == xor[:4]
+
+
+def test_calibration_survives_the_file(tmp_path):
+    texts, labels = collection(60)
+    model = plausible.learn(texts, labels)
+    plausible.save(model, tmp_path / "m.plausible")
+    again = plausible.load(tmp_path / "m.plausible")
+    assert again.calibration == model.calibration
+    assert again.rules == model.rules
+    got, expected = (np.asarray(one.scores(texts).log_posterior) for one in (again, model))
+    assert got == pytest.approx(expected, abs=1e-12)
+
+
+def test_estimate_keeps_the_calibration_only_with_the_events():
+    texts, labels = collection(60)
+    model = plausible.learn(texts, labels)
+    assert model.estimate(min_length=2).calibration is not None
+    assert model.estimate(events="multinomial", smoothing=plausible.Smoothing()).calibration is None

@@ -1,0 +1,198 @@
+"""The commands for networks, run as a person runs them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.shell_completion import ShellComplete
+
+from plausible.cli import main, plausible
+from plausible.cpds import LinearGaussian, Table
+from plausible.files import read, write
+from plausible.network import Network
+from plausible.schema import Variable
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    def command(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["plausible", *map(str, words)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return command
+
+
+@pytest.fixture
+def rain(tmp_path: Path) -> Path:
+    rain, sprinkler = (Variable(name, states=("no", "yes")) for name in ("Rain", "a=b"))
+    grass = Variable("Grass", states=("dry", "not:wet", "wet"))
+    rows = [[[0.9, 0.05, 0.05], [0.2, 0.2, 0.6]], [[0.1, 0.2, 0.7], [0, 0.1, 0.9]]]
+    cpds = [Table(rain, (), [0.8, 0.2]), Table(sprinkler, (rain,), [[0.5, 0.5], [1, 0]])]
+    path = tmp_path / "rain.bif"
+    write(Network(None, [*cpds, Table(grass, (rain, sprinkler), rows)], name="rain"), path)
+    return path
+
+
+def rows(out: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_query(run: Run, rain: Path) -> None:
+    code, out, err = run("query", rain, "Rain", "--given", "Grass=wet")
+    assert code == 0
+    assert "P(evidence) = 0.4" in err
+    wet = np.array([0.8 * (0.5 * 0.05 + 0.5 * 0.6), 0.2 * 0.7])
+    assert np.allclose([row["probability"] for row in rows(out)], wet / wet.sum())
+    assert [row["state"] for row in rows(out)] == ["no", "yes"]
+    code, out, err = run("query", rain, "--format", "csv")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "variable,state,probability,error"
+    assert len(out.splitlines()) == 8
+    code, out, _ = run("query", rain, "Rain", "--format", "table")
+    assert out.splitlines()[1].split() == ["Rain", "no", "0.800", "█" * 13]
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ("a=b=yes", [1.0, 0.0]),
+        ("Grass=not:wet", None),  # the state of that name
+        ("Grass=not:not:wet,wet", None),
+        ("Rain=likelihood:.5,1", [2 / 3, 1 / 3]),
+        ("Rain=soft:yes=.9,no=.1", [0.1, 0.9]),
+    ],
+)
+def test_evidence_of_all_kinds(run: Run, rain: Path, given: str, wanted: list[float] | None) -> None:
+    code, out, err = run("query", rain, "Rain", "--given", given)
+    assert code == 0, err
+    if wanted:
+        assert np.allclose([row["probability"] for row in rows(out)], wanted)
+
+
+def test_do_joint_and_most_probable(run: Run, rain: Path) -> None:
+    _, out, _ = run("query", rain, "Rain", "--do", "a=b=yes")
+    assert np.allclose([row["probability"] for row in rows(out)], [0.8, 0.2])
+    _, out, _ = run("query", rain, "Rain", "a=b", "--joint")
+    assert rows(out)[0] == {"Rain": "no", "a=b": "no", "probability": pytest.approx(0.4)}
+    _, out, err = run("query", rain, "--most-probable", "--given", "Rain=yes")
+    assert "log P" in err
+    assert rows(out)[1:] == [{"variable": "a=b", "state": "no"}, {"variable": "Grass", "state": "wet"}]
+
+
+@pytest.mark.parametrize("method", ["exact", "weighting", "gibbs", "loopy"])
+def test_methods(run: Run, rain: Path, method: str) -> None:
+    _, out, _ = run("query", rain, "Grass", "--method", method, "--seed", "1")
+    _, exact, _ = run("query", rain, "Grass")
+    for a, b in zip(rows(out), rows(exact), strict=True):
+        assert a["probability"] == pytest.approx(b["probability"], abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["query", "{}", "Rian"], "unknown variable 'Rian' (known: 'Rain', 'a=b', 'Grass'); did you mean 'Rain'?"),
+        (["query", "{}", "--given", "Rain=Yes"], "did you mean 'yes'?"),
+        (["query", "{}", "--given", "rain=yes"], "did you mean 'Rain'?"),
+        (["query", "{}", "--given", "Rain"], "write VARIABLE=state, such as Rain=no"),
+        (["query", "{}", "--given", "Rain=yes", "--given", "Rain=no"], "given twice"),
+        (["query", "{}", "--given", "Rain=yes", "--given", "a=b=yes"], "probability 0"),
+        (["query", "{}", "--given", "Grass=likelihood:1,2"], "has 3 states"),
+        (["query", "{}", "--given", "Rain=likelihood:1,x"], "not a list of numbers"),
+        (["query", "{}", "--joint"], "name them"),
+        (["convert", "{}", "x.bff"], "did you mean '.bif'?"),
+        (["draw", "{}", "--given", "Rain=maybe"], "unknown state"),
+    ],
+)
+def test_mistakes_are_explained(run: Run, rain: Path, words: list[str], said: str) -> None:
+    code, out, err = run(*(word.format(rain) for word in words))
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: ")
+    assert said in err
+
+
+def test_damaged_files(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "cut.net").write_text('node a { states = ("x"')
+    code, out, err = run("query", tmp_path / "cut.net")
+    assert (code, out) == (1, "")
+    assert "line 1, column 19" in err
+    assert run("compare", tmp_path / "cut.net", tmp_path / "nothing.bif")[0] == 1
+
+
+def test_sample(run: Run, rain: Path, tmp_path: Path) -> None:
+    code, out, err = run("sample", rain, "-n", 200, "--given", "Rain=yes", "--seed", 3)
+    assert (code, err) == (0, "")
+    assert {row["Rain"] for row in rows(out)} == {"yes"}
+    assert run("sample", rain, "-n", 200, "--given", "Rain=yes", "--seed", 3)[1] == out
+    assert run("sample", rain, "-n", 5000, "-o", tmp_path / "rows.csv") == (0, "", "")
+    with open(tmp_path / "rows.csv", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert len(table) == 5000
+    assert sum(row["Rain"] == "yes" for row in table) == pytest.approx(1000, abs=150)
+
+
+def test_draw_compare_convert_info(run: Run, rain: Path, tmp_path: Path) -> None:
+    _, out, _ = run("draw", rain, "--given", "Grass=wet")
+    assert out.startswith("<svg")
+    assert run("draw", rain, "--given", "Grass=wet", "-o", tmp_path / "a.svg") == (0, "", "")
+    assert (tmp_path / "a.svg").read_text() == out
+    for suffix in (".xml", ".net", ".xdsl", ".uai", ".dsl", ".dsc.gz"):
+        assert run("convert", rain, tmp_path / f"a{suffix}") == (0, "", "")
+        _, out, _ = run("compare", rain, tmp_path / f"a{suffix}")
+        assert rows(out)[0]["distance"] == 0
+    write(read(rain).do(Grass="wet"), tmp_path / "b.bif")
+    _, out, _ = run("compare", rain, tmp_path / "b.bif", "--format", "table")
+    assert "missing        Rain → Grass" in out
+    _, out, _ = run("info", rain, "--given", "Rain=yes")
+    assert rows(out)[0]["parameters"] == 11
+    _, out, _ = run("info", rain, "--format", "table")
+    assert "exact megabytes" in out
+
+
+def test_networks_with_continuous_variables(run: Run, tmp_path: Path) -> None:
+    sex, tall = Variable("sex", states=("f", "m")), Variable("size", "continuous")
+    cpds = [Table(sex, (), [0.5, 0.5]), LinearGaussian(tall, (sex,), [165, 178], np.empty((2, 0)), [36, 49])]
+    path = tmp_path / "size.net"
+    write(Network(None, cpds), path)
+    code, out, err = run("query", path)
+    assert (code, err) == (0, "Answered exactly.\n")
+    size = {"mean": 171.5, "deviation": pytest.approx(9.206, abs=0.01)}
+    assert rows(out)[2] == {"variable": "size", "state": None, "probability": None, **size}
+    _, out, err = run("query", path, "sex", "--given", "size=180")
+    assert rows(out)[1]["probability"] > 0.9  # type: ignore[operator]
+    assert "log density" in err
+    code, out, err = run("query", path, "--given", "size=tall")
+    assert (code, out) == (2, "")
+    assert "give a number, such as size=1.5, not 'tall'" in err
+    _, out, _ = run("sample", path, "-n", 500, "--format", "csv")
+    assert out.splitlines()[0] == "sex,size"
+    assert np.mean([float(line.split(",")[1]) for line in out.splitlines()[1:]]) == pytest.approx(171.5, abs=2)
+    assert run("sample", path, "--given", "sex=f")[0] == 2
+    assert run("query", path, "--joint")[0] == 2
+    _, out, _ = run("info", path)
+    assert rows(out)[0]["parameters"] == 5
+    assert run("draw", path)[1].startswith("<svg")
+
+
+def completions(*words: str) -> list[str]:
+    shell = ShellComplete(plausible, {}, "plausible", "_PLAUSIBLE_COMPLETE")
+    return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
+
+
+def test_names_complete_in_the_shell(rain: Path, tmp_path: Path) -> None:
+    assert completions("query", str(rain), "r") == ["Rain"]
+    assert completions("query", str(rain), "--given", "G") == ["Grass="]
+    assert completions("query", str(rain), "--given", "Grass=w") == ["Grass=wet"]
+    assert completions("sample", str(rain), "--do", "Rain=") == ["Rain=no", "Rain=yes"]
+    assert completions("info", str(rain), "--given", "Rain=not:y") == ["Rain=not:yes"]
+    assert completions("query", str(tmp_path / "none.bif"), "r") == []
