@@ -66,8 +66,8 @@ def structure(source: str, output: str | None, format_: show.Format | None, rule
       plausible structure cases.csv --method k2 --order age,smoking,cancer --prune -o net.bif
       plausible structure cases.csv --tier age,sex --tier smoking --tier cancer --method hill-climb
 
-    SOURCE is a table (CSV, TSV, JSON lines, Parquet), an SQL query, or - for standard input. Ctrl-C stops the search and
-    keeps the best network so far.
+    SOURCE is a table (CSV, TSV, JSON lines, Parquet), an SQL query, or - for standard input. Ctrl-C stops the search
+    and keeps the best network so far.
     """
     from plausible.coding import read_cases
     from plausible.files.bif import write_bif

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from plausible.counting import Counter, Families, positions
+from plausible.counting import Counter, Families, places, positions
 from plausible.errors import CallError
 from plausible.graph import Graph
 from plausible.learn.structure.knowledge import FREE, Knowledge, Limits
@@ -107,7 +107,7 @@ def _search(
 
 def _start(graph: Graph, counter: Counter, limits: Limits) -> Parents:
     names = [variable.name for variable in counter.variables]
-    positions(counter.variables, graph.nodes)
+    positions(places(counter.variables), graph.nodes)
     parents = [sorted(names.index(p) for p in graph.parents.get(name, ())) for name in names]
     for y, above in enumerate(parents):
         for x in above:
