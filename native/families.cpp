@@ -27,17 +27,20 @@ namespace families {
 namespace {
 
 constexpr Size BLOCK = 512;          // words of rows that are worked on together: they stay in the nearest cache
+constexpr Size LANES = 8;            // sets are padded to so many words, so that wide loops come out even
 constexpr int MOST_BIT_STATES = 64;  // a variable with more is always counted row by row
 constexpr int FEW_STATES = 12;       // up to so many, comparing codes with each state is the quickest way to bits
 constexpr Size WORTH_THREADS = 4'000'000;
 
 INLINE Size meet_plain(const Word* a, const Word* b, Size words) {
+    if (words % LANES) __builtin_unreachable();
     Size found = 0;
     for (Size w = 0; w < words; ++w) found += std::popcount(a[w] & b[w]);
     return found;
 }
 
 INLINE Size meet_into_plain(const Word* a, const Word* b, Word* both, Size words) {
+    if (words % LANES) __builtin_unreachable();
     Size found = 0;
     for (Size w = 0; w < words; ++w) {
         both[w] = a[w] & b[w];
@@ -98,7 +101,7 @@ WIDE void equal_bits(const std::int8_t* codes, int state, Word* to, Size words) 
 
 template <class Code>
 void scattered_bits(const Code* codes, Size first, Size rows, int states, Word* to, Size words) {
-    for (Size w = first; w < words; ++w) {
+    for (Size w = first; w * 64 < rows; ++w) {
         Word word[MOST_BIT_STATES + 1] = {};
         const Size rest = std::min<Size>(64, rows - w * 64);
         for (Size i = 0; i < rest; ++i) word[codes[w * 64 + i] + 1] |= Word{1} << i;
@@ -110,9 +113,10 @@ void scattered_bits(const Code* codes, Size first, Size rows, int states, Word* 
 
 Cases::Cases(std::vector<Column> columns, Size rows)
     : columns_(std::move(columns)), bits_(columns_.size()), gaps_(columns_.size()), rows_(rows),
-      words_((rows + 63) / 64) {
-    all_.assign(static_cast<std::size_t>(words_), ~Word{0});
-    if (rows_ % 64) all_.back() = (Word{1} << (rows_ % 64)) - 1;
+      words_((rows + 64 * LANES - 1) / (64 * LANES) * LANES) {
+    all_.assign(static_cast<std::size_t>(words_), 0);
+    std::fill_n(all_.begin(), rows_ / 64, ~Word{0});
+    if (rows_ % 64) all_[static_cast<std::size_t>(rows_ / 64)] = (Word{1} << (rows_ % 64)) - 1;
     parallel::each(variables(), rows_ * variables() < WORTH_THREADS ? 1 : 0, [&](Size v) {
         const auto at = static_cast<std::size_t>(v);
         const Column& column = columns_[at];

@@ -128,6 +128,7 @@ class _Climb:
         n = len(parents)
         self.scorer = scorer
         self.limits = limits
+        self.known: dict[tuple[int, ...], tuple[float, npt.NDArray[np.float64]]] = {}
         self.own = np.zeros(n)
         self.gain = np.full((n, n), -np.inf)
         self.keys = np.random.default_rng(0).integers(1 << 62, size=(n, n))
@@ -141,24 +142,31 @@ class _Climb:
         self.trace()
 
     def set_parents(self, changed: dict[int, list[int]]) -> None:
-        """Give some variables new parents and score all their next changes."""
-        asked: list[Families] = []
-        others: list[npt.NDArray[np.intp] | list[int]] = []
+        """Give some variables new parents and look up, or score, all their next changes."""
         for y, above in changed.items():
             self.parents[y] = above
             self.arcs[:, y] = False
             self.arcs[above, y] = True
-            self.gain[:, y] = -np.inf
+        self.score({y: above for y, above in changed.items() if (y, *above) not in self.known})
+        for y, above in changed.items():
+            self.own[y], self.gain[:, y] = self.known[y, *above]
+
+    def score(self, fresh: dict[int, list[int]]) -> None:
+        asked: list[Families] = []
+        others: list[npt.NDArray[np.intp] | list[int]] = []
+        for y, above in fresh.items():
             more = np.flatnonzero(self.limits.allowed[:, y] > self.arcs[:, y])
             more = more[: None if len(above) < self.limits.most else 0]
             less = [x for x in above if not self.limits.required[x, y]]
             asked += [family(above, y), wider(above, more, y), narrower(above, less, y)]
             others += [[], more, less]
         scores = self.scorer.batches(asked)
-        for i, y in enumerate(changed):
-            self.own[y] = scores[3 * i][0]
+        for i, (y, above) in enumerate(fresh.items()):
+            own = float(scores[3 * i][0])
+            gain = np.full(len(self.parents), -np.inf)
             for at in (3 * i + 1, 3 * i + 2):
-                self.gain[others[at], y] = scores[at] - self.own[y]
+                gain[others[at]] = scores[at] - own
+            self.known[y, *above] = own, gain
 
     def trace(self) -> None:
         """Find out from scratch what leads where; sets of ancestors are bits of whole numbers."""
