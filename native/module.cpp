@@ -8,6 +8,8 @@ NB_MODULE(_native, m) {
     bind_terms(m);
     bind_scorer(m);
     bind_bif(m);
+    bind_families(m);
+    bind_scores(m);
     bind_junction(m);
     bind_gibbs(m);
     bind_loopy(m);
