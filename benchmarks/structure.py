@@ -210,8 +210,10 @@ def bench_pc(shared: Path, sizes: list[int]) -> None:
 
 def agrum_pc(peer: Agrum) -> Any:
     learner = peer.ready
-    learner.usePC(0.01) if callable(getattr(learner, "usePC", None)) else None
+    learner.usePC()
     learner.useG2Test()
+    learner.setPCStable(True)
+    learner.setPCAlpha(0.01)
     try:
         found = learner.learnPDAG()
         names = peer.names
@@ -260,13 +262,12 @@ def bench_fit(shared: Path, sizes: list[int]) -> None:
         dag = gum.BayesNet(peer.template)
         for parent, child in alarm.graph.arcs:
             dag.addArc(parent, child)
-        model = pbn.DiscreteBN(list(alarm.names), list(alarm.graph.arcs))
         calls: dict[str, Callable[[], Any]] = {
             "ours": lambda cases=cases: fit(
                 alarm, Cases(cases.variables, cases.codes, threads=1), "maximum-likelihood"
             ),
             "agrum": lambda peer=peer, dag=dag: peer.parameters(dag.dag()),
-            "pybnesian": lambda model=model, table=table: model.fit(table),
+            "pybnesian": lambda table=table: pbn.DiscreteBN(list(alarm.names), list(alarm.graph.arcs)).fit(table),
         }
         t, _ = take_turns(calls, 7)
         line(

@@ -107,6 +107,7 @@ class Cases:
     gaps: Mapping[str, int] = field(init=False)
     _core: _native.Cases = field(init=False, repr=False)
     _states: Counts = field(init=False, repr=False)
+    _places: Mapping[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         variables = Schema(tuple(self.variables)).variables
@@ -130,6 +131,7 @@ class Cases:
         object.__setattr__(self, "codes", tuple(codes))
         object.__setattr__(self, "gaps", {name: n for name, n in empty.items() if n})
         object.__setattr__(self, "_states", state_numbers(variables))
+        object.__setattr__(self, "_places", places(variables))
         object.__setattr__(self, "_core", _native.Cases(codes, self._states.tolist()))
 
     @property
@@ -137,7 +139,7 @@ class Cases:
         return len(self.codes[0]) if self.codes else 0
 
     def counts(self, variables: Sequence[str]) -> Counts:
-        at = positions(self.variables, variables)
+        at = positions(self._places, variables)
         shape = table_shape(self.variables, at)
         if not at:
             return np.array(self.rows)
@@ -180,6 +182,7 @@ class FrameCounter:
         import narwhals as nw
 
         self.variables = Schema(tuple(variables)).variables
+        self._places = places(self.variables)
         self._frame = nw.from_native(frame).lazy()
         columns = self._frame.collect_schema().names()
         for variable in self.variables:
@@ -194,20 +197,20 @@ class FrameCounter:
     def counts(self, variables: Sequence[str]) -> Counts:
         import narwhals as nw
 
-        at = positions(self.variables, variables)
+        at = positions(self._places, variables)
         table = np.zeros(table_shape(self.variables, at), dtype=np.int64)
         if not at:
             table[()] = self.rows
             return table
         frame = self._frame.drop_nulls(list(variables))
         groups = frame.group_by(*variables).agg(nw.len().alias("rows of the group")).collect()
-        places = [{state: i for i, state in enumerate(self.variables[v].states)} for v in at]
+        states_of = [{state: i for i, state in enumerate(self.variables[v].states)} for v in at]
         cells = zip(*(map(cell_text, groups[name].to_list()) for name in variables), strict=True)
         for states, count in zip(cells, groups["rows of the group"].to_list(), strict=True):
-            for name, state, place in zip(variables, states, places, strict=True):
+            for name, state, place in zip(variables, states, states_of, strict=True):
                 if state not in place:
                     raise DataError(unknown(f"state in column {name!r}", str(state), place))
-            table[tuple(place[str(state)] for state, place in zip(states, places, strict=True))] += count
+            table[tuple(place[str(state)] for state, place in zip(states, states_of, strict=True))] += count
         return table
 
 
@@ -273,9 +276,12 @@ def state_numbers(variables: Sequence[Variable]) -> Counts:
     return np.array([len(variable.states) for variable in variables], dtype=np.int64)
 
 
-def positions(variables: Sequence[Variable], names: Sequence[str]) -> list[int]:
-    """Where each name stands among the variables; CallError with the nearest name where it does not."""
-    places = {variable.name: i for i, variable in enumerate(variables)}
+def places(variables: Sequence[Variable]) -> dict[str, int]:
+    return {variable.name: i for i, variable in enumerate(variables)}
+
+
+def positions(places: Mapping[str, int], names: Sequence[str]) -> list[int]:
+    """Where each name stands; CallError with the nearest name where it has no place."""
     for name in names:
         if name not in places:
             raise CallError(unknown("variable", name, places))

@@ -95,6 +95,7 @@ def test_pc_finds_a_collider_and_a_chain(test):
     assert set(pc(cases, test=test).graph.arcs) == {("a", "c"), ("b", "c"), ("c", "d")}
 
 
+@pytest.mark.filterwarnings("ignore:the tests contradict")
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 2**32 - 1))
 def test_the_skeleton_of_pc_does_not_depend_on_the_order_of_columns(seed):

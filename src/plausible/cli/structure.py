@@ -25,7 +25,7 @@ method_options = add(
     click.option("--orders", type=int, metavar="N", help="k2 without --order: try N random orders. [20]"),
     click.option("--score", metavar="NAME", help="k2, bdeu, bdeu-sparse, bic or aic; bdeu:10 sets its sample size."),
     click.option("--restarts", type=int, metavar="N", help="hill-climb, tabu: begin again N times. [0]"),
-    click.option("--patience", type=int, metavar="N", help="tabu: steps without a new best graph. [10]"),
+    click.option("--patience", type=int, metavar="N", help="tabu: steps without a new best graph. [20]"),
     click.option("--test", type=click.Choice(["g2", "chi2"]), help="pc: the test of independence. [g2]"),
     click.option("--alpha", type=float, metavar="P", help="pc: a p-value above this means independent. [0.01]"),
     click.option("--target", metavar="NAME", help="tan: the column that is the class."),

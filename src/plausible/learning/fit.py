@@ -9,7 +9,7 @@ from math import isfinite
 import numpy as np
 import numpy.typing as npt
 
-from plausible.counting import Counter, Counts, positions, refuse_gaps
+from plausible.counting import Counter, Counts, refuse_gaps
 from plausible.cpds import Array, Table
 from plausible.errors import CallError, DataError, unknown
 from plausible.graph import Graph
@@ -159,7 +159,6 @@ def _table(family: list[Variable], counts: Counts, added: Array) -> Table:
 def _prior_table(prior: Network, family: list[Variable]) -> Array:
     child = family[-1].name
     table = prior[child]
-    positions(prior.variables, [variable.name for variable in family])
     if not isinstance(table, Table) or (*table.parents, table.child) != tuple(family):
         names = ", ".join(variable.name for variable in family[:-1]) or "none"
         raise CallError(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from plausible.counting import Counter, Families, positions
+from plausible.counting import Counter, Families, places, positions
 from plausible.errors import CallError
 from plausible.graph import Graph
 from plausible.learning.structure.knowledge import FREE, Knowledge, Limits
@@ -21,8 +21,10 @@ Parents = list[list[int]]
 Move = tuple[int, int, bool]
 """From, to, and whether the arc is turned; else it is added, or removed if it is there."""
 
-GAIN = 1e-9
+GAIN = 1e-6
 """Anything less is rounding: two graphs of one class score alike."""
+
+TIE = 1e-8
 
 
 def hill_climb(
@@ -61,7 +63,7 @@ def tabu(
     *,
     score: str | Score = "bdeu-sparse",
     start: Graph | None = None,
-    patience: int = 10,
+    patience: int = 20,
     restarts: int = 0,
     shake: int = 10,
     knowledge: Knowledge = FREE,
@@ -107,7 +109,7 @@ def _search(
 
 def _start(graph: Graph, counter: Counter, limits: Limits) -> Parents:
     names = [variable.name for variable in counter.variables]
-    positions(counter.variables, graph.nodes)
+    positions(places(counter.variables), graph.nodes)
     parents = [sorted(names.index(p) for p in graph.parents.get(name, ())) for name in names]
     for y, above in enumerate(parents):
         for x in above:
@@ -128,6 +130,7 @@ class _Climb:
         n = len(parents)
         self.scorer = scorer
         self.limits = limits
+        self.known: dict[tuple[int, ...], tuple[float, npt.NDArray[np.float64]]] = {}
         self.own = np.zeros(n)
         self.gain = np.full((n, n), -np.inf)
         self.keys = np.random.default_rng(0).integers(1 << 62, size=(n, n))
@@ -141,24 +144,31 @@ class _Climb:
         self.trace()
 
     def set_parents(self, changed: dict[int, list[int]]) -> None:
-        """Give some variables new parents and score all their next changes."""
-        asked: list[Families] = []
-        others: list[npt.NDArray[np.intp] | list[int]] = []
+        """Give some variables new parents and look up, or score, all their next changes."""
         for y, above in changed.items():
             self.parents[y] = above
             self.arcs[:, y] = False
             self.arcs[above, y] = True
-            self.gain[:, y] = -np.inf
+        self.score({y: above for y, above in changed.items() if (y, *above) not in self.known})
+        for y, above in changed.items():
+            self.own[y], self.gain[:, y] = self.known[y, *above]
+
+    def score(self, fresh: dict[int, list[int]]) -> None:
+        asked: list[Families] = []
+        others: list[npt.NDArray[np.intp] | list[int]] = []
+        for y, above in fresh.items():
             more = np.flatnonzero(self.limits.allowed[:, y] > self.arcs[:, y])
             more = more[: None if len(above) < self.limits.most else 0]
             less = [x for x in above if not self.limits.required[x, y]]
             asked += [family(above, y), wider(above, more, y), narrower(above, less, y)]
             others += [[], more, less]
         scores = self.scorer.batches(asked)
-        for i, y in enumerate(changed):
-            self.own[y] = scores[3 * i][0]
+        for i, (y, above) in enumerate(fresh.items()):
+            own = float(scores[3 * i][0])
+            gain = np.full(len(self.parents), -np.inf)
             for at in (3 * i + 1, 3 * i + 2):
-                self.gain[others[at], y] = scores[at] - self.own[y]
+                gain[others[at]] = scores[at] - own
+            self.known[y, *above] = own, gain
 
     def trace(self) -> None:
         """Find out from scratch what leads where; sets of ancestors are bits of whole numbers."""
@@ -185,9 +195,13 @@ class _Climb:
         return float(self.own.sum())
 
     def moves(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]]:
-        """What each change gains: adding or removing each arc, then turning each arc that there is."""
-        arcs = np.flatnonzero(self.arcs)
-        single = np.where(self.arcs >= self.closed, self.gain, -np.inf)
+        """What each change gains: adding or removing each arc, then turning each arc that there is.
+
+        Of changes that gain alike, the arc into the variable with the fewest children comes first: what explains
+        others stays a cause.
+        """
+        (arcs,) = self.arcs.ravel().nonzero()
+        single = np.where(self.arcs >= self.closed, self.gain - TIE * self.arcs.sum(axis=1), -np.inf)
         turned = self.gain.ravel()[arcs] + self.gain.T.ravel()[arcs]
         return np.concatenate([single.ravel(), turned]), arcs
 

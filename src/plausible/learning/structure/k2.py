@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from plausible.counting import Counter, positions
+from plausible.counting import Counter, places, positions
 from plausible.errors import CallError
 from plausible.graph import Graph
 from plausible.learning.structure.knowledge import FREE, Knowledge, Limits
@@ -68,7 +68,7 @@ def _orders(counter: Counter, order: Sequence[str] | Graph | Network | None, ord
         return [rng.permutation(len(names)).tolist() for _ in range(orders)]
     graph = order.graph if isinstance(order, Network) else order
     given = list(graph.order) if isinstance(graph, Graph) else list(graph)
-    along = positions(counter.variables, given)
+    along = positions(places(counter.variables), given)
     missing = [name for name in names if name not in given]
     if missing:
         raise CallError(f"the order lacks {', '.join(map(repr, missing))}; name every variable of the data")

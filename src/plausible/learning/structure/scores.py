@@ -19,6 +19,7 @@ from plausible.counting import (
     Families,
     Tables,
     count_families,
+    places,
     positions,
     refuse_gaps,
     state_numbers,
@@ -144,11 +145,10 @@ class Scorer:
             if len(group):
                 by_width.setdefault(group.shape[1], []).append(i)
         found: list[Scores] = [np.empty(0)] * len(groups)
-        for places in by_width.values():
+        for same in by_width.values():
+            scores = self.batch(groups[same[0]] if len(same) == 1 else np.concatenate([groups[i] for i in same]))
             at = 0
-            alone = len(places) == 1
-            scores = self.batch(groups[places[0]] if alone else np.concatenate([groups[i] for i in places]))
-            for i in places:
+            for i in same:
                 found[i] = scores[at : at + len(groups[i])]
                 at += len(groups[i])
         return found
@@ -179,8 +179,8 @@ class Scorer:
 def score_graph(graph: Graph, counter: Counter, score: str | Score = "bdeu") -> float:
     """How well a graph fits the data."""
     scorer = Scorer(counter, score)
-    positions(counter.variables, graph.nodes)
-    place = {variable.name: i for i, variable in enumerate(counter.variables)}
+    place = places(counter.variables)
+    positions(place, graph.nodes)
     families = [(place[y], sum(1 << place[x] for x in above)) for y, above in graph.parents.items()]
     scorer.learn(families)
     return sum(scorer.of(*family) for family in families)

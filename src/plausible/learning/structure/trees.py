@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible import _native
-from plausible.counting import Counter, count_families, positions, refuse_gaps, state_numbers
+from plausible.counting import Counter, count_families, places, positions, refuse_gaps, state_numbers
 from plausible.errors import CallError
 from plausible.learning.structure.search import Structure, Watch, structure
 
@@ -21,7 +21,7 @@ def chow_liu(counter: Counter, *, root: str | None = None) -> Structure:
     the first variable.
     """
     refuse_gaps(counter, "chow_liu", "em")
-    start = 0 if root is None else positions(counter.variables, [root])[0]
+    start = 0 if root is None else positions(places(counter.variables), [root])[0]
     everyone = list(range(len(counter.variables)))
     everyone.insert(0, everyone.pop(start))
     parents = _spanning(_information(counter, everyone, ()), everyone)
@@ -31,12 +31,12 @@ def chow_liu(counter: Counter, *, root: str | None = None) -> Structure:
 def tan(counter: Counter, target: str, *, root: str | None = None) -> Structure:
     """Naive Bayes whose attributes form a tree: each has the class and one other attribute as parents."""
     refuse_gaps(counter, "tan", "em")
-    (centre,) = positions(counter.variables, [target])
+    (centre,) = positions(places(counter.variables), [target])
     if root == target:
         raise CallError(f"the root of the tree is an attribute, but {target!r} is the class; name another")
     attributes = [v for v in range(len(counter.variables)) if v != centre]
     if root is not None:
-        start = positions(counter.variables, [root])[0]
+        start = positions(places(counter.variables), [root])[0]
         attributes.remove(start)
         attributes.insert(0, start)
     parents = _spanning(_information(counter, attributes, (centre,)), attributes)
