@@ -61,6 +61,11 @@ class Batch:
         )
 
 
+def names_of(labels: Any) -> list[str]:
+    """Labels as a list of texts."""
+    return [labels.states[code] for code in labels.codes.tolist()] if isinstance(labels, Coded) else labels
+
+
 def taken(values: Any, rows: Sequence[int]) -> Any:
     """Some of the values of a column."""
     if values is None:

@@ -49,12 +49,12 @@ class Options:
 
     def columns_of(self, source: Source) -> Columns:
         """The columns that take part, numbers cut into intervals where the user wants them to be."""
-        columns = choose_columns(source, self.said)
-        if not columns.attributes or not self.said.kinds:
+        columns, cut = choose_columns(source, self.said)
+        if not cut:
             return columns
         from plausible.bins import with_cuts
 
-        return with_cuts(source, columns, self.said.kinds)
+        return with_cuts(source, columns, cut)
 
     def model_for(self, source: Source) -> Model:
         """An untrained model that reads rows as this source is read."""
