@@ -10,7 +10,7 @@ from plausible.columns import Columns
 from plausible.counts import Coded
 from plausible.errors import DataError
 from plausible.sources import Source, Table, cell_text
-from plausible.sources.table import as_numbers
+from plausible.sources.table import as_numbers, numbered
 
 if TYPE_CHECKING:
     pass
@@ -23,6 +23,11 @@ def batches(source: Source, columns: Columns, *, keep: bool = False) -> Iterator
 
         yield from frame_batches(source, columns)
         return
+    if source.typed is not None and not keep and not columns.text:
+        typed = _typed_batches(source, columns)
+        if typed is not None:
+            yield from typed
+            return
     present = [variable for variable in columns.attributes if variable.name in source.columns]
     numbers = [variable.name for variable in present if variable.kind == "continuous" or variable.cuts]
     wanted = [*columns.text, *(variable.name for variable in present)]
@@ -43,6 +48,42 @@ def batches(source: Source, columns: Columns, *, keep: bool = False) -> Iterator
             weights = as_numbers(table.columns[columns.weights], columns.weights, table.place)
             weights = checked_weights(weights, columns.weights, table.place)
         yield Batch(cells, _labels(table, columns.target), table.place, weights, table.columns if keep else None)
+
+
+def _typed_batches(source: Source, columns: Columns) -> Iterator[Batch] | None:
+    """The same from cells that never were Python values; None where the source can't give them."""
+    there = {variable.name: variable for variable in columns.attributes if variable.name in source.columns}
+    numbers = {name for name, variable in there.items() if variable.kind == "continuous" or variable.cuts}
+    named = [name for name in (columns.target, columns.weights) if name is not None]
+    if columns.weights is not None:
+        numbers.add(columns.weights)
+    if source.typed is None or (read := source.typed((*there, *named), frozenset(numbers))) is None:
+        return None
+
+    def batches() -> Iterator[Batch]:
+        first = 1
+        for cells in read:
+            rows = (
+                len(cells[columns.target][0])
+                if columns.target is not None
+                else len(_values(next(iter(cells.values()))))
+            )
+            place = numbered(source.name, "row", range(first, first + rows))
+            first += rows
+            given = {name: Coded(*of) if isinstance(of, tuple) else of for name, of in cells.items()}
+            weights = given.get(columns.weights or "")
+            yield Batch(
+                {v.name: encoded(given.get(v.name), v, rows, place) for v in columns.attributes},
+                given[columns.target] if columns.target is not None else [None] * rows,
+                place,
+                None if weights is None else checked_weights(weights, columns.weights or "", place),
+            )
+
+    return batches()
+
+
+def _values(column: Any) -> Any:
+    return column[0] if isinstance(column, tuple) else column
 
 
 def row_cells(columns: Columns, row: str | Mapping[str, Any]) -> Mapping[str, Any]:
