@@ -30,7 +30,9 @@ def random_text(chance: random.Random) -> str:
         return "".join(text)
     if way == 1:
         encoding = chance.choice(["latin-1", "utf-8", "utf-16-le", "gb18030"])
-        return chance.randbytes(chance.randrange(400)).decode(encoding, "surrogateescape" if encoding == "utf-8" else "replace")
+        return chance.randbytes(chance.randrange(400)).decode(
+            encoding, "surrogateescape" if encoding == "utf-8" else "replace"
+        )
     if way == 2:
         return chance.choice(ALPHABET) * chance.randrange(2000) + "".join(chance.choices(ALPHABET, k=50))
     if way == 3:

@@ -122,8 +122,8 @@ class Counts:
             value = family.uncovered(other.families[name], to, left)
             if value:
                 raise DataError(
-                    f"what is to be forgotten was never learned: it doesn't go with the counts of {value!r} in that class "
-                    f"({name}); counts never go below zero"
+                    f"what is to be forgotten was never learned: it doesn't go with the counts of {value!r} in that "
+                    f"class ({name}); counts never go below zero"
                 )
         for name, family in self.families.items():
             family.subtract(other.families[name], to, left)

@@ -288,7 +288,8 @@ class Model:
         if not rows:
             return scores
         given = self.log_prior() if self.rules.prior != "fractions" else None
-        log_posterior, best = memoryview(scores.log_posterior), memoryview(scores.best)
+        log_posterior: Any = memoryview(scores.log_posterior)
+        best = memoryview(scores.best)
         for i in rows:
             left = [self.counts.of(name) - (name == labels[i]) for name in self.classes]
             shares = [0.0 if not n else math.exp(given[k]) if given else n for k, n in enumerate(left)]
