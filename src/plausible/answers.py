@@ -214,8 +214,8 @@ class Explanation:
 
     `score` is the log-odds of the two classes in nats, calibrated if the model is: the sum of `prior` (what speaks
     before the first word), `absent` (Bernoulli events only: the vocabulary's terms that the document lacks) and the
-    weights of `evidence`. With m = 0 a word can be infinitely strong; where one is for and another against, no sum
-    exists, and `score` is that of the answer.
+    weights of `evidence`. With m = 0 a word can be infinitely strong; where one is for and another against, or no
+    class can have produced the document, no sum exists, and `score` is that of the answer.
     """
 
     label: str
@@ -252,7 +252,8 @@ def explain(model: Model, document: str, label: str | None = None, against: str 
     classes = model.classes
     if len(classes) < 2:
         raise CallError("the model has one class only; there is nothing to hold it against")
-    scores = memoryview(model.scores([document]).log_posterior)
+    answered = model.scores([document])
+    scores = memoryview(answered.log_posterior)
     by_probability = sorted(range(len(classes)), key=lambda k: (-scores[0, k], k))
     label = label if label is not None else classes[by_probability[0]]
     model.class_index(label)
@@ -288,7 +289,7 @@ def explain(model: Model, document: str, label: str | None = None, against: str 
         }
         absent = _difference(lacking[one], lacking[other]) * sharpness
     parts = [prior, absent, *(word.weight for word in evidence)]
-    if math.inf in parts and -math.inf in parts:
+    if answered.undefined or (math.inf in parts and -math.inf in parts):
         score = _difference(scores[0, classes.index(label)], scores[0, classes.index(against)])
     else:
         score = math.fsum(parts)
