@@ -19,6 +19,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,11 @@ COLUMNS, COMPONENTS, ITERATIONS = 16, 32, 20
 COVARIANCES = ("diag", "spherical", "full")
 
 
-def show(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    print(f"\n### {title}\n\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+def show(title: str, columns: list[str], rows: Iterable[list[str]]) -> None:
+    """A table, each row as soon as it is there."""
+    print(f"\n### {title}\n\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}", flush=True)
     for row in rows:
-        print(f"| {' | '.join(row)} |")
-    sys.stdout.flush()
+        print(f"| {' | '.join(row)} |", flush=True)
 
 
 def old_faithful() -> None:
@@ -91,9 +92,8 @@ def fit_once(who: str, kind: str, path: str) -> dict[str, float]:
     return {"seconds": seconds, "memory": (peak() - before) / x.nbytes, "objective": objective}
 
 
-def gaussian_speed() -> None:
+def gaussian_speed() -> Iterator[list[str]]:
     rng = np.random.default_rng(0)
-    rows = []
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "x.npy")
         centres = 1.5 * rng.normal(size=(COMPONENTS, COLUMNS))
@@ -104,24 +104,15 @@ def gaussian_speed() -> None:
                 command = [sys.executable, __file__, "--one", who, kind, path]
                 found[who] = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
             ours, theirs = found["plausible"], found["scikit-learn"]
-            rows.append(
-                [
-                    kind,
-                    f"{ours['seconds']:.1f} s",
-                    f"{theirs['seconds']:.1f} s",
-                    f"{theirs['seconds'] / ours['seconds']:.1f} (bar {bar})",
-                    f"{abs(ours['objective'] / theirs['objective'] - 1):.1e} (bar 1e-8)",
-                    f"{ours['memory']:.1%} (bar 10 %)",
-                    f"{theirs['memory']:.0%}",
-                ]
-            )
-    show(
-        f"Gaussian mixture, {ROWS:,} × {COLUMNS}, {COMPONENTS} components, {ITERATIONS} iterations, "
-        f"{os.cpu_count()} processors",
-        ["covariances", "here", "scikit-learn", "times faster", "objective, relative difference",
-         "memory beyond the data", "scikit-learn's"],
-        rows,
-    )  # fmt: skip
+            yield [
+                kind,
+                f"{ours['seconds']:.1f} s",
+                f"{theirs['seconds']:.1f} s",
+                f"{theirs['seconds'] / ours['seconds']:.1f} (bar {bar})",
+                f"{abs(ours['objective'] / theirs['objective'] - 1):.1e} (bar 1e-8)",
+                f"{ours['memory']:.1%} (bar 10 %)",
+                f"{theirs['memory']:.0%}",
+            ]
 
 
 def k_modes(codes: np.ndarray, k: int, seed: int, restarts: int = 10) -> np.ndarray:
@@ -162,13 +153,12 @@ def read(name: str) -> tuple[list[dict[str, str | None]], list[str]]:
     return [{k: v or None for k, v in row.items() if k != target} for row in rows], [row[target] for row in rows]
 
 
-def table_purity() -> None:
+def table_purity() -> Iterator[list[str]]:
     from sklearn.mixture import GaussianMixture
 
     from plausible.learning.mixtures.tables import mixture_of_tables
 
     warnings.simplefilter("ignore")
-    lines = []
     for name, k in (
         ("house_votes_84.csv", 2),
         ("house_votes_84.csv", 5),
@@ -188,21 +178,13 @@ def table_purity() -> None:
             for kind in ("diag", "spherical", *(["full"] if len(rows) < 1000 else []))
         }
         their_seconds = (time.perf_counter() - begun) / len(theirs)
-        lines.append(
-            [
-                f"{name.split('.')[0]}, k = {k}",
-                f"{purity(ours, classes):.4f}",
-                f"{purity(k_modes(codes, k, 0), classes):.4f}",
-                *(f"{purity(theirs[kind], classes):.4f}" if kind in theirs else "–" for kind in COVARIANCES),
-                f"{seconds:.1f} s / {their_seconds:.1f} s",
-            ]
-        )
-    show(
-        "Latent classes: purity, clusters against classes",
-        ["table", "here", "k-modes", "scikit-learn on one-hot: diagonal", "spherical", "full",
-         "seconds, here / scikit-learn"],
-        lines,
-    )  # fmt: skip
+        yield [
+            f"{name.split('.')[0]}, k = {k}",
+            f"{purity(ours, classes):.4f}",
+            f"{purity(k_modes(codes, k, 0), classes):.4f}",
+            *(f"{purity(theirs[kind], classes):.4f}" if kind in theirs else "–" for kind in COVARIANCES),
+            f"{seconds:.1f} s / {their_seconds:.1f} s",
+        ]
 
 
 if __name__ == "__main__":
@@ -210,5 +192,16 @@ if __name__ == "__main__":
         print(json.dumps(fit_once(*sys.argv[sys.argv.index("--one") + 1 :])))
     else:
         old_faithful()
-        table_purity()
-        gaussian_speed()
+        show(
+            "Latent classes: purity, clusters against classes",
+            ["table", "here", "k-modes", "scikit-learn on one-hot: diagonal", "spherical", "full",
+             "seconds, here / scikit-learn"],
+            table_purity(),
+        )  # fmt: skip
+        show(
+            f"Gaussian mixture, {ROWS:,} × {COLUMNS}, {COMPONENTS} components, {ITERATIONS} iterations, "
+            f"{os.cpu_count()} processors",
+            ["covariances", "here", "scikit-learn", "times faster", "objective, relative difference",
+             "memory beyond the data", "scikit-learn's"],
+            gaussian_speed(),
+        )  # fmt: skip

@@ -7,7 +7,11 @@ NB_MODULE(_native, m) {
     m.doc() = "The native core of plausible: arrays in, arrays out.";
     bind_terms(m);
     bind_scorer(m);
+    bind_cells(m);
+    bind_moments(m);
     bind_bif(m);
+    bind_families(m);
+    bind_scores(m);
     bind_junction(m);
     bind_gibbs(m);
     bind_loopy(m);

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,10 +13,6 @@ from plausible.learning.mixtures.clusters import cluster
 from plausible.learning.mixtures.gaussian import GaussianMixture
 from plausible.learning.mixtures.tables import TableMixture
 from plausible.sources import open_source
-
-SHARED = Path(os.environ.get("PLAUSIBLE_SHARED", Path(__file__).parents[3] / "shared"))
-if not SHARED.exists():
-    SHARED = Path(__file__).parents[4] / "shared"
 
 
 def run(*arguments):
@@ -53,10 +47,8 @@ def test_keys_and_the_same_answer_for_the_same_seed(points):
 
 
 @pytest.mark.data
-def test_old_faithful():
-    path = SHARED / "data" / "tables" / "old_faithful.csv"
-    if not path.exists():
-        pytest.skip(f"needs {path}; set PLAUSIBLE_SHARED to where the shared data is")
+def test_old_faithful(shared):
+    path = shared / "tables" / "old_faithful.csv"
     record = json.loads(run(path, "-k", 2, "--covariance", "full", "--format", "json").stdout)
     assert record["log_likelihood"] == pytest.approx(-1130.264, abs=5e-4)
     np.testing.assert_allclose(record["weights"], [0.356, 0.644], atol=5e-4)

@@ -1,8 +1,6 @@
 """Gaussian mixtures: golden values, the slow twin, gaps, threads, bad input."""
 
-import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,16 +17,6 @@ from plausible.learning.mixtures.points import points, spread
 from . import naive
 
 KINDS = ["known", "spherical", "diagonal", "tied", "full"]
-SHARED = Path(os.environ.get("PLAUSIBLE_SHARED", Path(__file__).parents[3] / "shared"))
-if not SHARED.exists():
-    SHARED = Path(__file__).parents[4] / "shared"
-
-
-def old_faithful():
-    path = SHARED / "data" / "tables" / "old_faithful.csv"
-    if not path.exists():
-        pytest.skip(f"needs {path}; set PLAUSIBLE_SHARED to where the shared data is")
-    return np.loadtxt(path, delimiter=",", skiprows=1, usecols=(0, 1))
 
 
 def fit(x, k, covariance="full", **options):
@@ -59,9 +47,10 @@ def some_components(seed, k, d, kind="full"):
 
 
 @pytest.mark.data
-def test_old_faithful():
+def test_old_faithful(shared):
     """shared/data/tables/README.md: 20 starts, tolerance 1e-10."""
-    mixture = gaussian_mixture(old_faithful(), 2, tolerance=1e-13)
+    x = np.loadtxt(shared / "tables" / "old_faithful.csv", delimiter=",", skiprows=1, usecols=(0, 1))
+    mixture = gaussian_mixture(x, 2, tolerance=1e-13)
     assert mixture.log_likelihood == pytest.approx(-1130.26396, abs=5e-6)
     np.testing.assert_allclose(mixture.weights, [0.3558729, 0.6441271], atol=5e-7)
     np.testing.assert_allclose(mixture.means, [[2.0363886, 54.4785175], [4.2896621, 79.9681163]], atol=5e-6)

@@ -148,12 +148,8 @@ POSTMARK = b"From a@b Mon Jan  1 00:00:00 2024\n"
 PRINTABLE = st.text(st.characters(codec="ascii", exclude_categories=["Cc"]) | st.sampled_from("\n\nF>"))
 
 
-@given(
-    st.lists(PRINTABLE | st.just("\nFrom a@b Mon Jan  1 00:00:00 2024\n>From x"), max_size=6), st.booleans()
-)
-def test_mbox_round_trip(
-    rows: Rows, tmp_path_factory: pytest.TempPathFactory, bodies: list[str], packed: bool
-) -> None:
+@given(st.lists(PRINTABLE | st.just("\nFrom a@b Mon Jan  1 00:00:00 2024\n>From x"), max_size=6), st.booleans())
+def test_mbox_round_trip(rows: Rows, tmp_path_factory: pytest.TempPathFactory, bodies: list[str], packed: bool) -> None:
     def quoted(body: str) -> bytes:
         lines = body.encode().split(b"\n")
         return b"\n".join(b">" + line if line.lstrip(b">").startswith(b"From ") else line for line in lines)
@@ -165,9 +161,7 @@ def test_mbox_round_trip(
 
 
 def test_mbox_without_dates_and_with_crlf(tmp_path: Path, rows: Rows) -> None:
-    path = write(
-        tmp_path / "box", b"From a\r\nSubject: x\r\n\r\nhi\r\n\r\nFrom b\r\nSubject: y\r\n\r\nho\r\n\r\n"
-    )
+    path = write(tmp_path / "box", b"From a\r\nSubject: x\r\n\r\nhi\r\n\r\nFrom b\r\nSubject: y\r\n\r\nho\r\n\r\n")
     assert [row[0] for row in rows(path)] == ["x\nhi\r\n", "y\nho\r\n"]
 
 
@@ -237,9 +231,7 @@ class Pipe:
         (b"", tables.DOCUMENT_COLUMNS),
     ],
 )
-def test_standard_input(
-    raw: bytes, columns: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, rows: Rows
-) -> None:
+def test_standard_input(raw: bytes, columns: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, rows: Rows) -> None:
     monkeypatch.setattr(sys, "stdin", Pipe(raw))
     source = open_source("-")
     assert source.columns == columns

@@ -114,9 +114,7 @@ def test_deep_nesting_survives() -> None:
 
 
 def test_html() -> None:
-    page = (
-        "<!DOCTYPE html><html><head><title>no</title></head><body><h1>A&nbsp;&lt;b</h1>x<i>y</i>z<td>c</body>"
-    )
+    page = "<!DOCTYPE html><html><head><title>no</title></head><body><h1>A&nbsp;&lt;b</h1>x<i>y</i>z<td>c</body>"
     assert html_text(page) == "A\xa0<b\nxyz\nc"
     assert html_text("") == ""
     assert document_text(page.encode(), "page", "subject", None)[0] == "A\xa0<b\nxyz\nc"

@@ -27,9 +27,7 @@ def test_newsgroups(shared: Path) -> None:
     plain = cells(open_source(shared / "20newsgroups/20news-19997.parquet"), "text")
     assert sum(a != b for a, b in zip(whole, plain, strict=True)) < 100  # those with MIME parts
     bodies = [message_text(text, "none") for text in plain]
-    assert (
-        sum(body.startswith(("Path:", "Newsgroups:")) for body in bodies) < 10
-    )  # articles that quote another
+    assert sum(body.startswith(("Path:", "Newsgroups:")) for body in bodies) < 10  # articles that quote another
 
 
 def test_newsgroups_as_a_folder(shared: Path, tmp_path: Path) -> None:
@@ -91,7 +89,5 @@ def test_memory_stays_bounded(shared: Path, tmp_path: Path) -> None:
         "for table in source.tables(): pass\n"
         "print(peak() - before)"
     )
-    grown = subprocess.run(
-        [sys.executable, "-c", script, path], capture_output=True, text=True, check=True
-    ).stdout
+    grown = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True).stdout
     assert int(grown) < 40_000

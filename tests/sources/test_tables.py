@@ -52,9 +52,7 @@ def test_csv_round_trip(
     assert rows(source) == [tuple(cell or None for cell in row) for row in cells]
 
 
-VALUES = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS | st.lists(st.integers())
-)
+VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | WORDS | st.lists(st.integers())
 
 
 @on_files
@@ -80,15 +78,9 @@ def test_parquet_round_trip(rows: Rows, tmp_path: Path, given: list[tuple[str | 
 
 @on_files
 @given(
-    st.binary(max_size=200)
-    | WORDS.map(str.encode)
-    | st.text('a,"\n{}:1[]\t \\', max_size=60).map(str.encode),
-    st.sampled_from(
-        ["csv", "tsv", "jsonl", "json", "parquet", "txt", "html", "eml", "mbox", "gz", "csv.gz", "x"]
-    ),
-    st.sampled_from(
-        [b"", b"PAR1", b"From a 10:00 2024\n", b"Subject: a\n", b"\x1f\x8b\x08", b"\xff\xfe", b"a,b\n"]
-    ),
+    st.binary(max_size=200) | WORDS.map(str.encode) | st.text('a,"\n{}:1[]\t \\', max_size=60).map(str.encode),
+    st.sampled_from(["csv", "tsv", "jsonl", "json", "parquet", "txt", "html", "eml", "mbox", "gz", "csv.gz", "x"]),
+    st.sampled_from([b"", b"PAR1", b"From a 10:00 2024\n", b"Subject: a\n", b"\x1f\x8b\x08", b"\xff\xfe", b"a,b\n"]),
     st.sampled_from([None, "utf-8", "utf-16", "gb18030", "utf-7", "idna"]),
     st.sampled_from([None, "all", "none"]),
 )
@@ -217,12 +209,8 @@ def test_broken_parquet(tmp_path: Path) -> None:
 
 
 def test_sql(tmp_path: Path, rows: Rows) -> None:
-    pq.write_table(
-        pa.table({"text": ["x", "y", None], "n": [1, 2, None], "on": [True, False, None]}), tmp_path / "p"
-    )
-    query = (
-        f"select text, n, \"on\", n / 2 as half from read_parquet('{tmp_path}/p') order by n desc nulls last;"
-    )
+    pq.write_table(pa.table({"text": ["x", "y", None], "n": [1, 2, None], "on": [True, False, None]}), tmp_path / "p")
+    query = f"select text, n, \"on\", n / 2 as half from read_parquet('{tmp_path}/p') order by n desc nulls last;"
     source = open_source(query)
     assert source.columns == ("text", "n", "on", "half")
     assert source.numeric == {"n", "half"}
@@ -351,9 +339,7 @@ def test_cell_text(value: Any, text: str | None) -> None:
     assert cell_text(value) == text
 
 
-@pytest.mark.parametrize(
-    "what", [3, None, [], [1, 2], ["a", 1], object(), pd.Series([1]), {"a": [1]}, b"path"]
-)
+@pytest.mark.parametrize("what", [3, None, [], [1, 2], ["a", 1], object(), pd.Series([1]), {"a": [1]}, b"path"])
 def test_no_source(what: Any) -> None:
     with pytest.raises(CallError):
         open_source(what)

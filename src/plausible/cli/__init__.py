@@ -29,6 +29,7 @@ COMMANDS = {
     "compare": "networks",
     "convert": "networks",
     "cluster": "cluster",
+    "structure": "structure",
 }
 
 

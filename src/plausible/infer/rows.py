@@ -156,8 +156,12 @@ def _pooled(tree: Engine, gaps: npt.NDArray[np.bool_], asked: list[int], pattern
     schedule = tree.schedule(seen, mixed, asked, rows=1, memory=np.inf)
     if patterns > 1 and len(gaps) * schedule.entries * ENTRY > patterns * len(tree.names) * COMPILING:
         return None
-    wide = 32 if schedule.entries < 4_000 else 8 if schedule.entries < 400_000 else 1
-    return tree.schedule(seen, mixed, asked, rows=wide, memory=np.inf)
+    return tree.schedule(seen, mixed, asked, rows=_wide(schedule), memory=np.inf)
+
+
+def _wide(schedule: _native.Schedule) -> int:
+    """Rows side by side, so that the tables stay in the processor's caches."""
+    return 32 if schedule.entries < 4_000 else 8 if schedule.entries < 400_000 else 1
 
 
 def expected_counts(
@@ -195,7 +199,8 @@ def expected_counts(
     kept = np.ascontiguousarray(rows[first], dtype=np.int32)
     gaps = kept == GAP
     weighed = np.flatnonzero(~gaps.all(axis=0)).tolist()
-    schedule = tree.schedule((), weighed, (), everything=True, rows=8, memory=memory)
+    single = tree.schedule((), weighed, (), everything=True, memory=memory)
+    schedule = tree.schedule((), weighed, (), everything=True, rows=_wide(single), memory=memory)
     logs, flat = schedule.expected(tree.values if values is None else values, kept, weight, threads)
     ends = np.cumsum([tree.sizes]).tolist()
     counts = [

@@ -1,0 +1,153 @@
+"""From tables to cases: each cell the position of its state."""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.counting import Cases, code_type
+from plausible.errors import CallError, DataError, PlausibleWarning, unknown
+from plausible.network import Network
+from plausible.schema import Variable
+from plausible.sources import open_source
+
+MOST_NUMBERS = 20
+"""A column of numbers with more different ones than this is not taken for categories."""
+
+IDENTIFIER_ROWS = 20
+"""From so many rows on, a column whose cells all differ is called an identifier."""
+
+
+def read_cases(
+    given: Any,
+    *,
+    like: Network | Sequence[Variable] | None = None,
+    drop: Sequence[str] = (),
+    cut: int | None = None,
+    gaps: Sequence[str] = ("",),
+    threads: int = 0,
+) -> Cases:
+    """Read a table once and code its cells.
+
+    Parameters
+    ----------
+    given : whatever `open_source` takes: path, SQL text, data frame, list of dictionaries
+    like : Network or sequence of Variable, optional
+        Take these columns with these states; a state that is none of them is a DataError. By default each
+        column has the states that occur, numbers by size and text by alphabet.
+    drop : sequence of str
+        Columns to leave out.
+    cut : int, optional
+        Cut columns of many numbers into so many intervals with equally many rows each.
+    gaps : sequence of str
+        Cells with these texts are gaps, besides those that are missing.
+    threads : int
+        See `Cases`.
+
+    Examples
+    --------
+    >>> cases = read_cases([{"rain": "yes", "wet": "yes"}, {"rain": "no", "wet": None}])
+    >>> [variable.states for variable in cases.variables], dict(cases.gaps)
+    ([('no', 'yes'), ('yes',)], {'wet': 1})
+    """
+    source = open_source(given)
+    if source.documents:
+        raise CallError(f"{source.name} holds documents, not a table; give a table with one column a variable")
+    for name in drop:
+        if name not in source.columns:
+            raise CallError(unknown(f"column of {source.name}", name, source.columns))
+    if cut is not None and cut < 2:
+        raise CallError(f"cut is {cut}; cut into 2 intervals or more")
+    known = None if like is None else {v.name: v for v in (like.variables if isinstance(like, Network) else like)}
+    names = [name for name in (source.columns if known is None else known) if name not in drop]
+    columns = {name: _Column(None if known is None else known[name], gaps) for name in names}
+    for table in source.tables(names):
+        for name, column in columns.items():
+            column.add(table.columns[name], table.place)
+    coded = [column.finish(name, name in source.numeric, cut) for name, column in columns.items()]
+    return Cases(tuple(variable for variable, _ in coded), tuple(codes for _, codes in coded), threads)
+
+
+class _Column:
+    """The codes of a column as it is read, in the order in which its values first occur."""
+
+    def __init__(self, like: Variable | None, gaps: Sequence[str]) -> None:
+        self.like = like
+        self.gaps = {None, *gaps}
+        self.places: defaultdict[str | None, int] = defaultdict()
+        self.places.default_factory = self.places.__len__
+        for state in () if like is None else like.states:
+            self.places[state]
+        self.known = len(self.places)
+        self.chunks: list[npt.NDArray[np.signedinteger[Any]]] = []
+
+    def add(self, cells: Any, place: Any) -> None:
+        codes = np.fromiter(map(self.places.__getitem__, cells), np.int32, len(cells))
+        if self.like is not None and len(self.places) > self.known:
+            for i, cell in enumerate(cells):
+                if self.places[cell] >= self.known and cell not in self.gaps:
+                    said = unknown(f"state of {self.like.name!r}", cell, self.like.states)
+                    raise DataError(f"{place(i)}: {said}")
+        self.chunks.append(codes.astype(code_type(len(self.places))))
+
+    def finish(self, name: str, numeric: bool, cut: int | None) -> tuple[Variable, npt.NDArray[Any]]:
+        codes = np.concatenate(self.chunks) if self.chunks else np.zeros(0, dtype=np.int8)
+        self.chunks = []
+        values = [value for value in self.places if value not in self.gaps]
+        if self.like is not None:
+            variable = self.like
+        elif not values:
+            raise DataError(f"column {name!r} has no value at all; leave it out with drop=[{name!r}]")
+        elif numeric and len(values) > MOST_NUMBERS:
+            if cut is None:
+                raise DataError(
+                    f"column {name!r} holds {len(values):,} different numbers; cut them into intervals with cut=5, "
+                    f"or leave the column out with drop=[{name!r}]"
+                )
+            return self._cut(name, values, codes, cut)
+        else:
+            variable = Variable(name, states=tuple(_in_order([str(value) for value in values])))
+            if len(codes) >= IDENTIFIER_ROWS and len(values) == len(codes):
+                warnings.warn(
+                    f"column {name!r} has another value in every row, as an identifier has; "
+                    f"leave it out with drop=[{name!r}]",
+                    PlausibleWarning,
+                    stacklevel=3,
+                )
+        state_of = {state: i for i, state in enumerate(variable.states)}
+        return variable, self._recode(codes, [state_of.get(str(v), -1) for v in self.places], len(variable.states))
+
+    def _recode(self, codes: npt.NDArray[Any], to: list[int], states: int) -> npt.NDArray[Any]:
+        to = [-1 if value in self.gaps else code for value, code in zip(self.places, to, strict=True)]
+        recoded: npt.NDArray[Any] = np.array(to, dtype=code_type(states))[codes]
+        return recoded
+
+    def _cut(
+        self, name: str, values: list[Any], codes: npt.NDArray[Any], parts: int
+    ) -> tuple[Variable, npt.NDArray[Any]]:
+        """Intervals of equally many rows, as far as equal numbers let them be."""
+        numbers = np.array([np.nan if value in self.gaps else float(str(value)) for value in self.places])
+        cells = numbers[codes]
+        edges = np.unique(np.quantile(cells[~np.isnan(cells)], np.linspace(0, 1, parts + 1)[1:-1]))
+        bounds = [f"{edge:.6g}" for edge in edges]
+        if len(set(bounds)) < len(bounds):
+            bounds = [repr(float(edge)) for edge in edges]
+        states = [f"to {bounds[0]}"]
+        states += [f"{low} to {high}" for low, high in pairwise(bounds)]
+        states.append(f"above {bounds[-1]}")
+        variable = Variable(name, states=tuple(states), ordered=True)
+        at = np.searchsorted(edges, np.nan_to_num(numbers), side="left").tolist()
+        return variable, self._recode(codes, at, len(states))
+
+
+def _in_order(states: list[str]) -> list[str]:
+    try:
+        return sorted(states, key=float)
+    except ValueError:
+        return sorted(states)

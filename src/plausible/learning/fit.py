@@ -1,0 +1,168 @@
+"""Tables from counts: how a network gets its numbers from complete data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import isfinite
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible.counting import Counter, Counts, refuse_gaps
+from plausible.cpds import Array, Table
+from plausible.errors import CallError, DataError, unknown
+from plausible.graph import Graph
+from plausible.network import Network
+from plausible.schema import Variable
+
+Rule = Callable[[Counts], Array]
+"""From a table of counts, the child's states last, to imaginary counts that are added to it."""
+
+
+def maximum_likelihood(counts: Counts) -> Array:
+    """n_ijk / n_ij. A combination of the parents' states that never occurs gets equal chances."""
+    return np.zeros(counts.shape)
+
+
+def laplace(counts: Counts) -> Array:
+    """(n_ijk + 1) / (n_ij + r): each state was seen once before (Laplace 1774; Mitchell 1997, table 6.2)."""
+    return np.ones(counts.shape)
+
+
+def m_estimate(counts: Counts, m: float = 1.0) -> Array:
+    """(n_ijk + m p) / (n_ij + m) with p = 1/r: Mitchell 1997, eq. 6.22, after Cestnik 1990."""
+    return np.full(counts.shape, m / counts.shape[-1])
+
+
+def dirichlet(counts: Counts, pseudo: float = 1.0) -> Array:
+    """(n_ijk + a) / (n_ij + r a): Heckerman 1995, eq. 19, with the same a everywhere."""
+    return np.full(counts.shape, pseudo)
+
+
+def bdeu(counts: Counts, sample_size: float = 1.0) -> Array:
+    """a = sample_size / (q r), so that all tables rest on equally many imaginary cases: Buntine 1991."""
+    return np.full(counts.shape, sample_size / counts.size)
+
+
+RULES: Mapping[str, Rule] = {
+    "maximum-likelihood": maximum_likelihood,
+    "laplace": laplace,
+    "m-estimate": m_estimate,
+    "dirichlet": dirichlet,
+    "bdeu": bdeu,
+}
+
+
+def named_rule(name: str | Rule) -> Rule:
+    """The rule of that name; "m-estimate:2", "dirichlet:0.5" and "bdeu:10" set its number.
+
+    >>> named_rule("laplace")(np.zeros((2, 2))).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
+    if callable(name):
+        return name
+    stem, colon, given = name.partition(":")
+    if stem not in RULES:
+        raise CallError(unknown("rule", stem, RULES))
+    rule = RULES[stem]
+    if not colon:
+        return rule
+    keyword = {"m-estimate": "m", "dirichlet": "pseudo", "bdeu": "sample_size"}.get(stem)
+    if keyword is None:
+        raise CallError(f"the rule {stem!r} takes no number; write {stem!r}")
+    try:
+        number = float(given)
+    except ValueError:
+        number = -1.0
+    if number < 0 or not isfinite(number):
+        raise CallError(f"the number of {stem!r} is {given!r}; it is 0 or more, as in {stem}:1")
+    return partial(rule, **{keyword: number})
+
+
+def fit(
+    model: Graph | Network,
+    counter: Counter,
+    rule: str | Rule = "bdeu",
+    *,
+    prior: Network | None = None,
+    weight: float = 1.0,
+) -> Network:
+    """Learn the tables of a graph, or learn those of a network anew, from data without gaps.
+
+    Parameters
+    ----------
+    model : Graph or Network
+        A network keeps its states, also those that don't occur.
+    counter : Counter
+    rule : str or Rule
+    prior : Network, optional
+        With the same arcs: it counts as `weight` imaginary cases a row of each table, in place of the rule.
+    weight : float
+
+    Examples
+    --------
+    >>> from plausible.coding import read_cases
+    >>> cases = read_cases([{"rain": r, "wet": w} for r, w in ["nn", "ny", "yy", "yy"]])
+    >>> fit(Graph({"wet": ["rain"]}), cases, "laplace")["wet"].values.tolist()
+    [[0.5, 0.5], [0.25, 0.75]]
+    """
+    refuse_gaps(counter, "fit", "em")
+    add = named_rule(rule)
+    if not 0 <= weight < float("inf"):
+        raise CallError(f"the weight of the prior is {weight}; it is 0 or more")
+    graph = model.graph if isinstance(model, Network) else model
+    counted = {variable.name: variable for variable in counter.variables}
+    for name in graph.nodes:
+        if name not in counted:
+            raise DataError(unknown("variable in the data", name, counted))
+    states = {variable.name: variable for variable in model.variables} if isinstance(model, Network) else counted
+    order = {name: _places(counted[name], states[name]) for name in graph.nodes}
+    cpds = []
+    for child in graph.nodes:
+        family = (*graph.parents[child], child)
+        counts = _arranged(counter.counts(family), [order[name] for name in family], [states[n] for n in family])
+        variables = [states[name] for name in family]
+        added = add(counts) if prior is None else weight * _prior_table(prior, variables)
+        cpds.append(_table(variables, counts, added))
+    name = model.name if isinstance(model, Network) else ""
+    properties = model.properties if isinstance(model, Network) else None
+    return Network(None, {cpd.child.name: cpd for cpd in cpds}, name=name, properties=properties)
+
+
+def _places(counted: Variable, wanted: Variable) -> list[int] | None:
+    """Where each counted state stands among those wanted; None where they are the same."""
+    if counted.states == wanted.states:
+        return None
+    for state in counted.states:
+        if state not in wanted.states:
+            raise DataError(unknown(f"state in column {counted.name!r}", state, wanted.states))
+    return [wanted.states.index(state) for state in counted.states]
+
+
+def _arranged(counts: Counts, order: list[list[int] | None], variables: list[Variable]) -> Counts:
+    if all(places is None for places in order):
+        return counts
+    wide = np.zeros([len(variable.states) for variable in variables], dtype=counts.dtype)
+    axes = [range(size) if places is None else places for size, places in zip(counts.shape, order, strict=True)]
+    wide[np.ix_(*axes)] = counts
+    return wide
+
+
+def _table(family: list[Variable], counts: Counts, added: Array) -> Table:
+    numbers = counts + added
+    rows: npt.NDArray[np.float64] = numbers.sum(axis=-1, keepdims=True)
+    even = np.full(counts.shape, 1 / counts.shape[-1])
+    return Table(family[-1], family[:-1], np.divide(numbers, rows, out=even, where=rows > 0))
+
+
+def _prior_table(prior: Network, family: list[Variable]) -> Array:
+    child = family[-1].name
+    table = prior[child]
+    if not isinstance(table, Table) or (*table.parents, table.child) != tuple(family):
+        names = ", ".join(variable.name for variable in family[:-1]) or "none"
+        raise CallError(
+            f"the prior's table of {child!r} is not over the same parents and states ({names}); "
+            "give a prior network with the arcs of the one to learn"
+        )
+    return table.values

@@ -1,0 +1,205 @@
+"""PC-stable: edges that no set of neighbours explains away, then arrows (Spirtes, Glymour and Scheines 2000).
+
+Stable: the neighbours of a round stay as they were at its start, so that the order of the columns does not
+matter (Colombo and Maathuis 2014).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, islice
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible import _native
+from plausible.counting import Counter, Families, count_families, refuse_gaps, state_numbers
+from plausible.errors import CallError, DataError, PlausibleWarning
+from plausible.learning.structure.knowledge import FREE, Knowledge, Limits
+from plausible.learning.structure.pattern import Pattern, members
+from plausible.learning.structure.search import Progress, Structure, Watch, structure
+from plausible.schema import Variable
+
+Test = Literal["g2", "chi2"]
+Chances = npt.NDArray[np.float64]
+Open = tuple[int, int, Iterator[tuple[int, ...]]]
+"""A pair that is joined so far, and the sets that were not yet given in its tests."""
+
+AT_ONCE = 16
+"""Of each pair, up to so many tests are counted together; the first ones part most pairs."""
+
+MOST_CELLS = 1 << 22
+
+
+def pc(
+    counter: Counter,
+    *,
+    test: Test = "g2",
+    alpha: float = 0.01,
+    most_given: int | None = None,
+    knowledge: Knowledge = FREE,
+    seconds: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Structure:
+    """Learn an equivalence class from tests of independence.
+
+    Parameters
+    ----------
+    counter : Counter
+    test : "g2" or "chi2"
+        G² (likelihood ratio) or Pearson's χ².
+    alpha : float
+        A pair with a p-value above this is called independent.
+    most_given : int, optional
+        At most so many variables are given in a test.
+    knowledge : Knowledge
+        All but `max_parents`.
+    seconds : float, optional
+        When the time is up, edges that were not yet tested stay.
+    progress : callable, optional
+    """
+    if test not in ("g2", "chi2"):
+        raise CallError(f"unknown test {test!r}; use 'g2' or 'chi2'")
+    if not 0 < alpha < 1:
+        raise CallError(f"alpha is {alpha}; it lies between 0 and 1, as in .01")
+    refuse_gaps(counter, "pc", "structural EM")
+    knowledge.only("pc", "required", "forbidden", "tiers", "roots", "leaves")
+    limits = knowledge.limits([variable.name for variable in counter.variables])
+    watch = Watch(seconds, progress)
+    skeleton = _Skeleton(counter, test, alpha, limits)
+    with watch:
+        skeleton.search(len(counter.variables) if most_given is None else most_given, watch)
+    return structure(counter.variables, _graph(skeleton, limits, counter.variables), None, watch)
+
+
+class _Skeleton:
+    def __init__(self, counter: Counter, test: Test, alpha: float, limits: Limits) -> None:
+        self.counter = counter
+        self.states = state_numbers(counter.variables)
+        self.test = test
+        self.alpha = alpha
+        self.required = limits.required | limits.required.T
+        joined = limits.allowed | limits.allowed.T
+        self.near = [sum(1 << int(y) for y in np.flatnonzero(row)) for row in joined]
+        self.separators: dict[tuple[int, int], tuple[float, tuple[int, ...]]] = {}
+
+    def search(self, most_given: int, watch: Watch) -> None:
+        size = 0
+        while size <= most_given and any(near.bit_count() > size for near in self.near):
+            near = [tuple(members(around)) for around in self.near]
+            pairs = [(x, y) for x, around in enumerate(near) for y in around if x < y and not self.required[x, y]]
+            open_ = [(x, y, _given(x, y, near, size)) for x, y in pairs]
+            at_once = 1
+            while open_:
+                open_ = self.round(open_, at_once, watch)
+                at_once = min(2 * at_once, AT_ONCE)
+            size += 1
+
+    def round(self, pairs: list[Open], at_once: int, watch: Watch) -> list[Open]:
+        """Test each pair with its next sets; gives the pairs that are still joined and have sets left."""
+        tests: list[tuple[int, ...]] = []
+        left: list[Open] = []
+        for pair in pairs:
+            x, y, sets = pair
+            before = len(tests)
+            tests.extend((x, *given, y) for given in islice(sets, at_once))
+            if len(tests) > before:
+                left.append(pair)
+        if not tests:
+            return []
+        chances = self.chances(np.array(tests, dtype=np.int32))
+        for at in np.flatnonzero(chances > self.alpha).tolist():
+            x, *given, y = tests[at]
+            if chances[at] > self.separators.get((x, y), (0.0, ()))[0]:
+                self.separators[x, y] = float(chances[at]), tuple(given)
+                self.near[x] &= ~(1 << y)
+                self.near[y] &= ~(1 << x)
+        watch.step()
+        return [(x, y, sets) for x, y, sets in left if (x, y) not in self.separators]
+
+    def chances(self, families: Families) -> Chances:
+        """The p-value of each test: of the first and the last variable, those between given."""
+        order = np.lexsort(families.T[1:])
+        families = families[order]
+        sizes = np.prod(self.states.astype(float)[families], axis=1)
+        cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // MOST_CELLS)) + 1
+        chances = np.empty(len(families))
+        chances[order] = np.concatenate([self.batch(piece) for piece in np.split(families, cuts)])
+        return chances
+
+    def batch(self, families: Families) -> Chances:
+        tables = count_families(self.counter, families)
+        firsts = self.states[families[:, 0]]
+        g2, x2, freedom = _native.dependences(tables.cells, tables.starts, firsts, tables.states)
+        return _native.chi2_tails(g2 if self.test == "g2" else x2, freedom)
+
+
+def _given(x: int, y: int, near: list[tuple[int, ...]], size: int) -> Iterator[tuple[int, ...]]:
+    """All sets of so many neighbours of x, then those of y that were not among them."""
+    yield from combinations([v for v in near[x] if v != y], size)
+    fresh = set(near[y]) - set(near[x]) - {x}
+    if fresh:
+        for chosen in combinations([v for v in near[y] if v != x], size):
+            if not fresh.isdisjoint(chosen):
+                yield chosen
+
+
+def _graph(skeleton: _Skeleton, limits: Limits, variables: Sequence[Variable]) -> list[list[int]]:
+    """A directed graph of the class that the tests tell of."""
+    bare = Pattern(len(skeleton.near))
+    for x, near in enumerate(skeleton.near):
+        for y in members(near):
+            if not limits.allowed[y, x]:
+                bare.direct(x, y)
+            elif limits.allowed[x, y]:
+                bare.join(x, y)
+    colliders: list[tuple[float, int, int, int]] = []
+    for (x, y), (chance, given) in skeleton.separators.items():
+        between = skeleton.near[x] & skeleton.near[y]
+        colliders.extend((chance, x, z, y) for z in members(between) if z not in given)
+    colliders.sort(reverse=True)
+    pattern = bare.copy()
+    for _, x, z, y in colliders:
+        _collide(pattern, x, z, y)
+    pattern.close()
+    found = pattern.extension()
+    return _compromise(bare, colliders, limits, variables) if found is None else found
+
+
+def _collide(pattern: Pattern, x: int, z: int, y: int) -> bool:
+    """Make x -> z <- y, unless an arrow stands against it."""
+    both = 1 << x | 1 << y
+    if pattern.children[z] & both:
+        return False
+    pattern.direct(x, z)
+    pattern.direct(y, z)
+    return True
+
+
+def _compromise(
+    bare: Pattern, colliders: list[tuple[float, int, int, int]], limits: Limits, variables: Sequence[Variable]
+) -> list[list[int]]:
+    """Where the tests contradict one another: the surest colliders that go together, then any graph."""
+    found = bare.extension()
+    for _, x, z, y in colliders if found is not None else ():
+        trial = bare.copy()
+        if _collide(trial, x, z, y) and (better := trial.extension()) is not None:
+            bare, found = trial, better
+    if found is not None:
+        return found
+    found = bare.extension(force=True)
+    for y, above in enumerate(found):
+        for x in above:
+            if not limits.allowed[x, y]:
+                raise DataError(
+                    f"the tests join {variables[x].name!r} and {variables[y].name!r} in a cycle that the knowledge "
+                    "leaves no way out of; drop a tier or a forbidden arc, or use hill_climb"
+                )
+    warnings.warn(
+        "the tests contradict one another, so some directions are a guess; more rows or another alpha may help",
+        PlausibleWarning,
+        stacklevel=4,
+    )
+    return found
