@@ -46,6 +46,8 @@ _PUBLIC = {
     "query": "infer.exact",
     "predict": "infer.rows",
     "learn": "learning.classifier",
+    "fit": "learning.fit",
+    "read_cases": "coding",
     "Model": "model",
     "forget": "model",
     "merge": "model",

@@ -64,7 +64,7 @@ class Table:
 
     def __init__(self, child: Variable, parents: Sequence[Variable], values: npt.ArrayLike) -> None:
         parents = tuple(parents)
-        table = np.ascontiguousarray(values, dtype=np.float64)
+        table = np.ascontiguousarray(numbers(values, f"the table of {child.name!r}"))
         shape = table_shape(child, parents)
         if table.shape != shape:
             raise ModelError(
@@ -159,6 +159,10 @@ def noisy_or(child: Variable, parents: Sequence[Variable], chances: Sequence[flo
 
     The child and the parents have two states, absent then present. `leak` is the chance of the child
     when every parent is absent (Pearl 1988, section 4.3.2).
+
+    >>> cold, flu, fever = (Variable(name, states=("no", "yes")) for name in ("cold", "flu", "fever"))
+    >>> noisy_or(fever, (cold, flu), [0.4, 0.8], leak=0.01).table().values[1, 1].round(4).tolist()
+    [0.1188, 0.8812]
     """
     for variable in (child, *parents):
         if len(variable.states) != 2:
@@ -232,7 +236,7 @@ class LinearGaussian:
         object.__setattr__(self, "child", child)
         object.__setattr__(self, "parents", tuple(parents))
         for name, (given, shape) in shapes.items():
-            array = np.array(given, dtype=np.float64)
+            array = numbers(given, f"the {name} of {child.name!r}").copy()
             if array.size == 0 == prod(shape):
                 array = array.reshape(shape)
             if array.shape != shape:
@@ -263,6 +267,14 @@ def as_table(cpd: CPD) -> Table:
         f"{cpd.child.name!r} ({type(cpd).__name__}) is not categorical, so it has no table; "
         "use the queries for Gaussian networks"
     )
+
+
+def numbers(values: npt.ArrayLike, what: str) -> Array:
+    """An array of numbers; ModelError where it holds anything else."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} holds something other than numbers, or rows of different lengths; mend it") from None
 
 
 def table_shape(child: Variable, parents: Sequence[Variable]) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ given_option = click.option(
     multiple=True,
     metavar="VAR=STATE",
     shell_complete=complete_finding,
-    help="What is known: VAR=state, VAR=not:state, VAR=likelihood:.2,.8 or VAR=soft:.2,.8.",
+    help="What is known: VAR=state, VAR=not:state, VAR=likelihood:.2,.8 or VAR=soft:.2,.8; VAR=#2 is the state number 2, from 0.",
 )
 
 asking_options = add(

@@ -60,6 +60,13 @@ def sample(
 
     With evidence they are drawn exactly from the posterior through the junction tree, however rare the
     evidence is. The same seed gives the same cases on any number of threads.
+
+    Examples
+    --------
+    >>> coin = Network({"coin": []}, {"coin": [0.5, 0.5]}, states=("heads", "tails"))
+    >>> cases = sample(coin, 1000, seed=1)
+    >>> cases.shape, bool(abs(cases.mean() - 0.5) < 0.05)
+    ((1000, 1), True)
     """
     if count < 0:
         raise CallError(f"can't draw {count} cases; give a number from 0 up")
@@ -266,7 +273,10 @@ def _findings(tree: Engine, given: Evidence | None) -> Findings:
     found = tree.findings(given)
     if found.soft:
         name = tree.names[next(iter(found.soft))]
-        raise CallError(f"{name!r} has a distribution as evidence, which only exact inference takes")
+        raise CallError(
+            f"{name!r} has a distribution as evidence, which only exact inference takes; ask with method 'exact', "
+            "or give a likelihood"
+        )
     return found
 
 

@@ -19,12 +19,12 @@ from plausible.infer.evidence import (
     Soft,
     distribution,
     refuse,
-    state_index,
     unknown_variable,
     weights,
 )
 from plausible.infer.families import Families
 from plausible.network import Network
+from plausible.schema import state_index
 
 MEMORY = 2 << 30
 """Bytes that a query may take; beyond, it is refused with its cost."""
@@ -115,6 +115,8 @@ class Engine:
 
     def findings(self, given: Evidence | None) -> Findings:
         """Evidence checked and by position."""
+        if not isinstance(given, Mapping | None):
+            raise CallError(f"evidence is a mapping from variables to what is known of them, not {given!r}")
         found = Findings({}, {}, {})
         for name, finding in (given or {}).items():
             i = self.position(name)
