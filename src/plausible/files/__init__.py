@@ -113,7 +113,9 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> Network:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "coin.bif")
-    ...     _ = path.write_text("variable coin { type discrete [2] { heads, tails }; } probability (coin) { table .5, .5; }")
+    ...     _ = path.write_text(
+    ...         "variable coin { type discrete [2] { heads, tails }; } probability (coin) { table .5, .5; }"
+    ...     )
     ...     read(path)["coin"].child.states
     ('heads', 'tails')
     """

@@ -12,6 +12,7 @@ from plausible.infer.engine import Engine, Findings, engine
 from plausible.infer.evidence import Evidence
 from plausible.infer.exact import ask, query
 from plausible.network import Network
+from plausible.schema import state_index
 
 NUDGE = 1e-120
 """Stands for the zeros of the tables while derivatives are taken: far too small to change any sum."""

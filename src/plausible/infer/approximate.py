@@ -114,7 +114,7 @@ def weighting(
         sums[0::2] += scale @ parts[:, 0::2]
         sums[1::2] += scale**2 @ parts[:, 1::2]
         top = highest
-        if precision is not None and _weighted_errors(sums).max() <= precision:
+        if precision is not None and _weighted_errors(sums).max(initial=0) <= precision:
             break
     if top == -inf:
         raise CallError(
@@ -168,7 +168,7 @@ def gibbs(
             blocks, tree.values, states, weight, dropped, step, seed, 1 + done * CHAINS, threads
         )
         counts, done, dropped = counts + part, done + step, 0
-        if precision is not None and _between(counts / done).max() <= precision:
+        if precision is not None and _between(counts / done).max(initial=0) <= precision:
             break
     means = counts.mean(axis=0) / done
     errors = _between(counts / done)
@@ -205,6 +205,8 @@ def _blocks(tree: Engine, found: Findings, members: list[int]) -> list[_native.S
 
 def _starts(tree: Engine, found: Findings, seed: int, threads: int) -> npt.NDArray[np.int32]:
     """A possible case for each chain to start from."""
+    if not tree.names:
+        return np.zeros((CHAINS, 0), dtype=np.int32)
     seen, weight = _clamped(tree, found)
     states, logs = _native.sample(tree.tree, tree.order, tree.values, seen, weight, 64 * BLOCK, seed, threads)
     likely = np.argsort(-logs, kind="stable")[:CHAINS]

@@ -32,8 +32,8 @@ COMPILING = 5e-6
 def codes(network: Network, table: Columns | Any) -> Codes:
     """The rows of a table as state indices, shape (rows, variables); -1 where a cell is empty.
 
-    The table is a mapping of columns, or whatever `open_source` takes. Cells are state names or indices; None, "" and NaN are gaps. A variable without a column is a gap
-    throughout.
+    The table is a mapping of columns, or whatever `open_source` takes. Cells are state names or indices; None, ""
+    and NaN are gaps. A variable without a column is a gap throughout.
     """
     names = network.names
     columns = table if hasattr(table, "items") else _read(table)
