@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import ModelError
+from plausible.errors import CallError, ModelError, unknown
 from plausible.schema import Variable
 
 Array = npt.NDArray[np.float64]
@@ -267,6 +267,29 @@ def as_table(cpd: CPD) -> Table:
         f"{cpd.child.name!r} ({type(cpd).__name__}) is not categorical, so it has no table; "
         "use the queries for Gaussian networks"
     )
+
+
+def state_index(variable: Variable, state: str | int | np.integer[Any] | np.bool_) -> int:
+    """The index of a state given by name, by index, or as True or False."""
+    if isinstance(state, str):
+        return variable.index(state)
+    if isinstance(state, (bool, np.bool_)):
+        named = [k for k, name in enumerate(variable.states) if name.casefold() == str(state).casefold()]
+        if len(named) != 1:
+            raise CallError(unknown(f"state of variable {variable.name!r}", str(state), variable.states))
+        return named[0]
+    index = int(state)
+    if str(index) in variable.states and variable.states.index(str(index)) != index:
+        raise CallError(
+            f"is {index} the state {str(index)!r} of variable {variable.name!r}, or its state number "
+            f"{index}? write {str(index)!r}, in quotes, for the name, or any other state by its name"
+        )
+    if not 0 <= index < len(variable.states):
+        raise CallError(
+            f"variable {variable.name!r} has no state number {index}: its {len(variable.states)} states are "
+            f"0 to {len(variable.states) - 1}"
+        )
+    return index
 
 
 def numbers(values: npt.ArrayLike, what: str) -> Array:

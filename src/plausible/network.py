@@ -9,10 +9,10 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds import CPD, Table, conditional, numbers
+from plausible.cpds import CPD, Table, conditional, numbers, state_index
 from plausible.errors import CallError, ModelError, unknown
 from plausible.graph import Graph
-from plausible.schema import Schema, Variable, state_index
+from plausible.schema import Schema, Variable
 
 States = Mapping[str, Sequence[str]] | Sequence[str]
 

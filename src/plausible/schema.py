@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
-
-import numpy as np
+from typing import Literal
 
 from plausible.errors import CallError, unknown
 
@@ -51,29 +49,6 @@ class Variable:
             return self.states.index(state)
         except ValueError:
             raise CallError(unknown(f"state of variable {self.name!r}", state, self.states)) from None
-
-
-def state_index(variable: Variable, state: str | int | np.integer[Any] | np.bool_) -> int:
-    """The index of a state given by name, by index, or as True or False."""
-    if isinstance(state, str):
-        return variable.index(state)
-    if isinstance(state, (bool, np.bool_)):
-        named = [k for k, name in enumerate(variable.states) if name.casefold() == str(state).casefold()]
-        if len(named) != 1:
-            raise CallError(unknown(f"state of variable {variable.name!r}", str(state), variable.states))
-        return named[0]
-    index = int(state)
-    if str(index) in variable.states and variable.states.index(str(index)) != index:
-        raise CallError(
-            f"is {index} the state {str(index)!r} of variable {variable.name!r}, or its state number "
-            f"{index}? write {str(index)!r}, in quotes, for the name, or any other state by its name"
-        )
-    if not 0 <= index < len(variable.states):
-        raise CallError(
-            f"variable {variable.name!r} has no state number {index}: its {len(variable.states)} states are "
-            f"0 to {len(variable.states) - 1}"
-        )
-    return index
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.cpds import Array
+from plausible.cpds import Array, state_index
 from plausible.errors import CallError
 from plausible.infer.engine import Engine, Findings, engine
 from plausible.infer.evidence import Evidence
 from plausible.infer.exact import ask, query
 from plausible.network import Network
-from plausible.schema import state_index
 
 NUDGE = 1e-120
 """Stands for the zeros of the tables while derivatives are taken: far too small to change any sum."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible import _native
-from plausible.cpds import Array
+from plausible.cpds import Array, state_index
 from plausible.errors import CallError
 from plausible.infer.evidence import (
     Evidence,
@@ -24,7 +24,6 @@ from plausible.infer.evidence import (
 )
 from plausible.infer.families import Families
 from plausible.network import Network
-from plausible.schema import state_index
 
 MEMORY = 2 << 30
 """Bytes that a query may take; beyond, it is refused with its cost."""

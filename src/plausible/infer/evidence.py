@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds import Array
+from plausible.cpds import Array, state_index
 from plausible.errors import CallError, unknown
-from plausible.schema import Variable, state_index
+from plausible.schema import Variable
 
 Vector = Mapping[str, float] | Sequence[float] | npt.NDArray[np.float64]
 

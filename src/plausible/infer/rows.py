@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible import _native
-from plausible.cpds import Array
+from plausible.cpds import Array, state_index
 from plausible.errors import CallError, DataError
 from plausible.infer.engine import Engine, engine
 from plausible.infer.evidence import unknown_variable
 from plausible.network import Network
-from plausible.schema import Variable, state_index
+from plausible.schema import Variable
 from plausible.sources import open_source
 
 Codes = npt.NDArray[np.int32]
