@@ -273,8 +273,8 @@ class Explanation:
 
     `score` is the log-odds of the two classes in nats, calibrated if the model is: the sum of `prior` (what speaks
     before the first word), `absent` (Bernoulli events only: the vocabulary's terms that the document lacks) and the
-    weights of `evidence`. With m = 0 a word can be infinitely strong; where one is for and another against, no sum
-    exists, and `score` is that of the answer.
+    weights of `evidence`. With m = 0 a word can be infinitely strong; where one is for and another against, or no
+    class can have produced the document, no sum exists, and `score` is that of the answer.
     """
 
     label: str
@@ -382,7 +382,7 @@ def explain(
         }
         absent = _difference(lacking[one], lacking[other]) * of_words
     parts = [prior, absent, *(word.weight for word in evidence)]
-    if math.inf in parts and -math.inf in parts:
+    if scored.undefined or (math.inf in parts and -math.inf in parts):
         score = _difference(scores[0, classes.index(label)], scores[0, classes.index(against)])
     else:
         score = math.fsum(parts)
