@@ -60,7 +60,6 @@ _PUBLIC = {
     "Knowledge": "learning.structure",
     "learn_structure": "learning.structure",
     "score_graph": "learning.structure",
-    "read_cases": "coding",
     "Model": "model",
     "forget": "model",
     "merge": "model",
