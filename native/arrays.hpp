@@ -33,4 +33,19 @@ Out<T> out(std::vector<T>&& from, std::initializer_list<std::size_t> shape) {
     return Out<T>(kept->data(), shape, owner);
 }
 
+// What is changed in place.
+template <class T>
+using Changed = nanobind::ndarray<T, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+
+// What numpy, whose import takes longer than a short answer, is not needed for: it speaks the buffer protocol.
+template <class T>
+using Buffer = nanobind::ndarray<nanobind::array_api, T, nanobind::ndim<1>, nanobind::c_contig>;
+
+template <class T>
+Buffer<T> buffer(std::vector<T>&& from) {
+    auto* const kept = new std::vector<T>(std::move(from));
+    nanobind::capsule owner(kept, [](void* gone) noexcept { delete static_cast<std::vector<T>*>(gone); });
+    return Buffer<T>(kept->data(), {kept->size()}, owner);
+}
+
 }  // namespace arrays

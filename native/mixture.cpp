@@ -283,7 +283,7 @@ nb::tuple gaussian_posterior(const Matrix& x, const Vector& log_scales, const Ma
     std::vector<double> shares(rows * k), densities(rows);
     {
         const nb::gil_scoped_release release;
-        constexpr std::size_t chunk = 16 * block;
+        constexpr std::size_t chunk = 4 * block;
         share((rows + chunk - 1) / chunk, 1, threads, [&](int, std::size_t i) {
             each_block(g, x, i * chunk, std::min(rows, (i + 1) * chunk), [&](std::size_t first, std::size_t count, Block& b) {
                 const auto* r = reinterpret_cast<const double*>(b.r.data());

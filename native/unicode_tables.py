@@ -1,9 +1,9 @@
 """Write unicode_tables.hpp: what each character is to the tokeniser, from one pinned Unicode version.
 
 Folding is Unicode's full case folding, then full-width letters and digits to their plain forms. The iota that can
-stand below Greek vowels stays a mark until marks are in order (`compose` makes it a letter), since folding may not depend
-on that order. Only characters that the pinned version knows are folded, so the tables are the same whatever Python builds
-them.
+stand below Greek vowels stays a mark until marks are in order (`compose` makes it a letter), since folding may not
+depend on that order. Only characters that the pinned version knows are folded, so the tables are the same whatever
+Python builds them.
 """
 
 import sys
@@ -100,7 +100,7 @@ def main(path: str) -> None:
     for code, full in sorted(decompositions.items()):
         spans += [code, len(sequence), len(full)]
         sequence += [ord(c) for c in full]
-    rows = ",\n".join("{%d,Kind(%d),%d,%d,%d}" % record for record in records)
+    rows = ",\n".join("{{{},Kind({}),{},{},{}}}".format(*record) for record in records)
     with open(path, "w", encoding="ascii") as out:
         out.write(
             f"// Made by unicode_tables.py from Unicode {ucd.unidata_version}.\n#pragma once\n#include <cstdint>\n"

@@ -19,12 +19,3 @@ MODULES = sorted(
 def test_examples(name: str) -> None:
     failed, _ = doctest.testmod(importlib.import_module(name))
     assert failed == 0
-
-
-def test_public_names_have_examples_or_attributes() -> None:
-    """Every public function shows how it is used."""
-    functions = [name for name in plausible.__all__ if callable(getattr(plausible, name)) and name.islower()]
-    assert "learn" in functions
-    for name in functions:
-        if name not in ("load", "save", "rank", "words", "forget"):
-            assert ">>>" in (getattr(plausible, name).__doc__ or ""), name

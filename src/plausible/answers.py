@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 from plausible.decisions import MOST_PROBABLE, Decision
+from plausible.encode import row_cells
 from plausible.errors import CallError, unknown
-from plausible.model import Model, Scores
+from plausible.model import Documents, Model, Scores
 from plausible.priors import m_estimate
 
 EMPTY = "no text: answered by the prior"
 UNKNOWN = "no known word: answered by the prior"
+NO_VALUE = "every value is missing: answered by the prior"
+UNKNOWN_VALUES = "no known value: answered by the prior"
 UNDEFINED = "no class can have produced it (all products are 0): answered by the prior; choose smoothing above 0"
 
 
@@ -31,7 +34,7 @@ class Answer:
     probabilities : dict of str to float
         Of every class, by name.
     tokens, known : int
-        Terms of the document, and those of them in the vocabulary.
+        Terms and cells of the document, and those of them that the model knows.
     note : str
         What the reader should know, such as that the document is empty.
     """
@@ -52,8 +55,9 @@ class Answers(Sequence[Answer]):
     classes : list of str
     """
 
-    def __init__(self, scores: Scores, decision: Decision = MOST_PROBABLE) -> None:
+    def __init__(self, scores: Scores, decision: Decision = MOST_PROBABLE, *, rows: bool = False) -> None:
         self._scores = scores
+        self._empty, self._unknown = (NO_VALUE, UNKNOWN_VALUES) if rows else (EMPTY, UNKNOWN)
         self.classes = scores.classes
         self._chosen = decision.choose(scores)
         self._undefined = frozenset(scores.undefined)
@@ -102,7 +106,9 @@ class Answers(Sequence[Answer]):
         chosen = self._chosen[i]
         label = None if chosen < 0 else self.classes[chosen]
         tokens, known = memoryview(self._scores.tokens)[i], memoryview(self._scores.known)[i]
-        note = EMPTY if not tokens else UNKNOWN if not known else UNDEFINED if i in self._undefined else ""
+        note = UNDEFINED if i in self._undefined else ""
+        if not known:
+            note = self._unknown if tokens else self._empty
         if label is None:
             likely = max(probabilities, key=probabilities.__getitem__)
             note = f"unsure: perhaps {likely}" + (f"; {note}" if note else "")
@@ -111,9 +117,11 @@ class Answers(Sequence[Answer]):
 
 
 def classify(
-    model: Model, documents: Sequence[str], threads: int | None = None, *, decision: Decision = MOST_PROBABLE
+    model: Model, documents: Documents, threads: int | None = None, *, decision: Decision = MOST_PROBABLE
 ) -> Answers:
-    """The class of each document, with the probability of every class.
+    """The class of each document or row, with the probability of every class.
+
+    See `frames.classify_frame` for data frames.
 
     Parameters
     ----------
@@ -129,7 +137,7 @@ def classify(
     >>> classify(model, [""])[0].note
     'no text: answered by the prior'
     """
-    return Answers(model.scores(documents, threads), decision)
+    return Answers(model.scores(documents, threads), decision, rows=bool(model.variables))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +155,7 @@ class Ranked:
 
 def rank(
     model: Model,
-    documents: Sequence[str],
+    documents: Documents,
     label: str,
     *,
     top: float | int | None = None,
@@ -156,7 +164,8 @@ def rank(
     """Documents by how much speaks for a class, most first.
 
     The posterior saturates at 0 and 1, so documents are ranked by length-normalised log-odds: those of the calibration
-    or, without one, the log-odds divided by the number of known terms. Documents without a known term come last.
+    or, without one, the log-odds divided by the number of known terms. (Rows without text are not divided.) Documents
+    without a known term come last.
 
     Parameters
     ----------
@@ -172,7 +181,7 @@ def rank(
     for i, terms in enumerate(known):
         own = log_odds[i, column]
         odds = _difference(own, _log_sum([log_odds[i, k] for k in range(len(scores.classes)) if k != column]))
-        if model.calibration is None and terms:
+        if model.calibration is None and terms and model.has_text:
             odds /= terms
         ranked.append(Ranked(i, odds if terms else None, math.exp(probabilities[i, column])))
     ranked.sort(key=lambda one: (one.score is None, -(one.score or 0.0), one.index))
@@ -195,22 +204,24 @@ def _log_sum(values: list[float]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one term says for a class and against another.
+    """What one term or cell says for a class and against another.
 
     `weight` is its share of the score in nats, all its occurrences together. `seen` and `seen_against` are its
-    occurrences in the two classes (documents, for Bernoulli events).
+    occurrences in the two classes (documents, for Bernoulli events; for a cell the rows with its value, or with any
+    number).
     """
 
     term: str
     times: int
     weight: float
-    seen: int
-    seen_against: int
+    seen: float
+    seen_against: float
+    column: str = "text"
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a document is of one class rather than another.
+    """Why a document or row is of one class rather than another.
 
     `score` is the log-odds of the two classes in nats, calibrated if the model is: the sum of `prior` (what speaks
     before the first word), `absent` (Bernoulli events only: the vocabulary's terms that the document lacks) and the
@@ -226,14 +237,33 @@ class Explanation:
     absent: float
     evidence: list[Evidence] = field(repr=False)
     ignored: list[str] = field(repr=False)
-    """Terms that are not in the vocabulary."""
+    """Terms that are not in the vocabulary, and values that were never learned."""
+
+    def by_column(self) -> dict[str, float]:
+        """What each column says, its words together; strongest first."""
+        sums: dict[str, list[float]] = {}
+        for one in self.evidence:
+            sums.setdefault(one.column, []).append(one.weight)
+        totals = {column: math.fsum(weights) for column, weights in sums.items()}
+        return dict(sorted(totals.items(), key=lambda item: -abs(item[1])))
+
+    def in_bits(self) -> Explanation:
+        """The same in bits."""
+        bit = math.log(2)
+        evidence = [replace(one, weight=one.weight / bit) for one in self.evidence]
+        return replace(
+            self, score=self.score / bit, prior=self.prior / bit, absent=self.absent / bit, evidence=evidence
+        )
 
 
-def explain(model: Model, document: str, label: str | None = None, against: str | None = None) -> Explanation:
-    """The words for and against a class, strongest first; they sum to the score.
+def explain(
+    model: Model, document: str | Mapping[str, Any], label: str | None = None, against: str | None = None
+) -> Explanation:
+    """The words and values for and against a class, strongest first; they sum to the score.
 
     Parameters
     ----------
+    document : str, or mapping of column to value
     label : str, optional
         The class to explain; by default the most probable one.
     against : str, optional
@@ -252,41 +282,57 @@ def explain(model: Model, document: str, label: str | None = None, against: str 
     classes = model.classes
     if len(classes) < 2:
         raise CallError("the model has one class only; there is nothing to hold it against")
-    scores = memoryview(model.scores([document]).log_posterior)
+    cells = row_cells(model.reading.columns, document)
+    scored = model.scores(cells)
+    scores, length = memoryview(scored.log_posterior), memoryview(scored.tokens)[0]
     by_probability = sorted(range(len(classes)), key=lambda k: (-scores[0, k], k))
-    label = label if label is not None else classes[by_probability[0]]
+    label = label if label is not None else classes[memoryview(scored.best)[0]]
     model.class_index(label)
     if against is None:
         against = next(classes[k] for k in by_probability if classes[k] != label)
     if against == label:
         raise CallError(f"class {label!r} can't be held against itself")
     one, other = model.class_index(label), model.class_index(against)
-    sharpness = model.sharpness(document)
+    sharpness = model.sharpness(length)
+    of_words, of_cells = (factor * sharpness for factor in model.factors)
 
     evidence, ignored = [], []
-    bernoulli = model.rules.events == "bernoulli"
+    bernoulli = model.has_text and model.rules.events == "bernoulli"
     present = {one: 0.0, other: 0.0}
-    for term, times, shares in model.scorer.terms(model.terms, model.tokens.prepare([document])[0]):
-        if shares is None:
-            ignored.append(term)
-            continue
-        seen = {c: cell[0 if bernoulli else 1] for c, cell in model.terms.row(term)}
-        if bernoulli:
-            shares = {c: _log_present(model, seen.get(c, 0), c) for c in present}
-            present = {c: present[c] + shares[c] for c in present}
-        weight = _difference(shares[one], shares[other]) * sharpness
-        evidence.append(Evidence(term, times, weight, seen.get(one, 0), seen.get(other, 0)))
-    evidence.sort(key=lambda word: (-abs(word.weight), word.term))
+    if model.has_text:
+        column = " and ".join(model.reading.columns.text)
+        for term, times, shares in model.scorer.terms(model.terms, model.tokens.prepare(cells["text"])[0]):
+            if shares is None:
+                ignored.append(term)
+                continue
+            seen = {c: cell[0 if bernoulli else 1] for c, cell in model.terms.row(term)}
+            if bernoulli:
+                shares = {c: _log_present(model, seen.get(c, 0), c) for c in present}
+                present = {c: present[c] + shares[c] for c in present}
+            weight = _difference(shares[one], shares[other]) * of_words
+            evidence.append(Evidence(term, times, weight, seen.get(one, 0), seen.get(other, 0), column))
+    if model.variables:
+        from plausible.attributes import shares_of_cells
+
+        for cell in shares_of_cells(model.cpds, cells):
+            if cell.shares is None:
+                ignored.append(f"{cell.column}={cell.value}")
+                continue
+            weight = _difference(cell.shares[one], cell.shares[other]) * of_cells
+            rows = (_whole(cell.seen[one]), _whole(cell.seen[other]))
+            evidence.append(Evidence(cell.value, 1, weight, rows[0], rows[1], cell.column))
+    evidence.sort(key=lambda word: (-abs(word.weight), word.column, word.term))
     starts = model.starts()
     prior = _difference(starts[label], starts[against]) * sharpness
     absent = 0.0
     if bernoulli:
-        raw = memoryview(model.scorer.score(model.tokens.prepare([document]))[0])
+        raw = memoryview(model.scorer.score(model.tokens.prepare(cells["text"]))[0])
+        log_prior = dict(zip(classes, model.log_prior(), strict=True))
         lacking = {
-            c: raw[0, c] - starts[name] - present[c] if math.isfinite(present[c]) else 0.0
+            c: raw[0, c] - log_prior[name] - present[c] if math.isfinite(present[c]) else 0.0
             for c, name in ((one, label), (other, against))
         }
-        absent = _difference(lacking[one], lacking[other]) * sharpness
+        absent = _difference(lacking[one], lacking[other]) * of_words
     parts = [prior, absent, *(word.weight for word in evidence)]
     if math.inf in parts and -math.inf in parts:
         score = _difference(scores[0, classes.index(label)], scores[0, classes.index(against)])
@@ -310,7 +356,7 @@ def _difference(one: float, other: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word that a class is known by.
+    """A word, or a value of a column (as column=value), that a class is known by.
 
     `score` is P(w given c) ln(P(w given c) / P(w given the other classes)), in nats: the word's share of the divergence
     between the class and the rest.
@@ -319,19 +365,32 @@ class Word:
     term: str
     probability: float
     ratio: float
-    seen: int
-    seen_elsewhere: int
+    seen: float
+    seen_elsewhere: float
     score: float
 
 
 def words(model: Model, label: str, top: int = 20) -> list[Word]:
-    """The words that set a class apart, most telling first."""
+    """The words and values that set a class apart, most telling first. Numbers have none."""
+    if label not in model.classes:
+        raise CallError(unknown("class", label, model.classes))
+    found = _telling_words(model, label, top) if model.has_text else []
+    if model.variables:
+        from plausible.attributes import state_counts
+
+        for name, states, seen, elsewhere in state_counts(model.cpds, model.class_index(label)):
+            smoothing = model.rules.smoothing_of(name)
+            m = smoothing.a * len(states) if smoothing.m is None else smoothing.m
+            terms = [f"{name}={state}" for state in states]
+            found += _telling(terms, seen, elsewhere, (seen.sum(), elsewhere.sum()), m, 1 / len(states), top)
+    return sorted(found, key=lambda word: (-word.score, -word.seen))[:top]
+
+
+def _telling_words(model: Model, label: str, top: int) -> list[Word]:
     import numpy as np
 
     from plausible.arrays import TermArrays
 
-    if label not in model.classes:
-        raise CallError(unknown("class", label, model.classes))
     arrays = TermArrays.of(model, within=True)
     documents = model.rules.events == "bernoulli"
     cells = arrays.documents if documents else arrays.occurrences
@@ -341,23 +400,36 @@ def words(model: Model, label: str, top: int = 20) -> list[Word]:
     elsewhere = np.bincount(rows[~own], cells[~own], minlength=len(arrays.terms))
     smoothing, share = model.rules.smoothing, np.array(0.5)
     if documents:
-        sizes = np.array([model.counts.of(label), model.documents - model.counts.of(label)], float)
+        sizes = (model.counts.of(label), model.documents - model.counts.of(label))
     else:
-        sizes = np.array([seen.sum(), elsewhere.sum()])
-        share = (seen + elsewhere) / max(sizes.sum(), 1) if smoothing.share else np.array(1 / max(len(seen), 1))
+        sizes = (seen.sum(), elsewhere.sum())
+        share = (seen + elsewhere) / max(sum(sizes), 1) if smoothing.share else np.array(1 / max(len(seen), 1))
     m = smoothing.a * (2 if documents else len(seen)) if smoothing.m is None else smoothing.m
+    return _telling(arrays.terms, seen, elsewhere, sizes, m, share, top)
+
+
+def _telling(
+    terms: Sequence[str], seen: Any, elsewhere: Any, sizes: tuple[float, float], m: float, share: Any, top: int
+) -> list[Word]:
+    """The terms with the largest scores, by the m-estimate of their counts in a class and in all others."""
+    import numpy as np
+
     inside, outside = ((n_c + m * share) / max(n + m, 1e-300) for n_c, n in zip((seen, elsewhere), sizes, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(inside > 0, inside * np.log(inside / outside), 0)
     chosen = np.lexsort((np.arange(len(score)), -seen, -score))[:top]
     return [
         Word(
-            arrays.terms[i],
+            terms[i],
             float(inside[i]),
             float(inside[i] / outside[i]) if outside[i] else math.inf,
-            int(seen[i]),
-            int(elsewhere[i]),
+            _whole(seen[i]),
+            _whole(elsewhere[i]),
             float(score[i]),
         )
         for i in chosen
     ]
+
+
+def _whole(count: float) -> float:
+    return int(count) if float(count).is_integer() else float(count)

@@ -6,41 +6,62 @@ away again exactly, in any order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from plausible import _native
 from plausible.errors import DataError, ModelError
+from plausible.sources import cell_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 Arrays = dict[str, Any]
 """Canonical arrays of a family: bytes of UTF-8 text, or (type, bytes) such as ("u2", b"...")."""
 
 
+@dataclass(frozen=True)
+class Coded:
+    """Values as positions in a list of states; -1 where one is missing."""
+
+    codes: npt.NDArray[np.int32]
+    states: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
 class Family(Protocol):
     """The counts of one attribute given the class, which is an index."""
 
-    def count(self, cells: Any, labels: list[int], threads: int = 1) -> None:
-        """Count cells, the i-th for the class labels[i]."""
+    def count(self, cells: Any, labels: Any, threads: int = 1) -> None:
+        """Count cells, the i-th for the class labels[i]; families of tables take the weight of each row, too."""
 
     def merge(self, other: Any, labels: list[int]) -> None:
         """Add other counts, whose class i is class labels[i] here."""
 
-    def uncovered(self, other: Any, labels: list[int], left: list[int]) -> str:
+    def uncovered(self, other: Any, labels: list[int], left: list[float]) -> str:
         """A value of which `other` has counts that can't be part of those here; empty if there is none.
 
         left[i] rows of class i are to remain.
         """
 
-    def subtract(self, other: Any, labels: list[int], left: list[int]) -> None:
+    def subtract(self, other: Any, labels: list[int], left: list[float]) -> None:
         """Take other counts away, which must be covered."""
 
     def export(self, order: list[int]) -> Arrays:
         """The same arrays whatever the order in which things were counted, class i renamed to order[i]."""
 
+    @property
+    def load(self) -> Callable[..., None]:
+        """Take in what `export` gave, and how many classes there are; ValueError where that can't be right."""
+
 
 @dataclass
 class Counts:
-    """Documents (or rows) of each class, and a family of counts for each attribute.
+    """Documents (or rows, or their weight) of each class, and a family of counts for each attribute.
 
     Examples
     --------
@@ -58,7 +79,7 @@ class Counts:
 
     families: Mapping[str, Family]
     index: dict[str, int] = field(default_factory=dict)
-    documents: list[int] = field(default_factory=list)
+    documents: list[float] = field(default_factory=list)
     changes: int = 0
 
     @property
@@ -66,37 +87,46 @@ class Counts:
         """The classes that have a document, sorted by name."""
         return sorted(name for name, i in self.index.items() if self.documents[i])
 
-    def of(self, label: str) -> int:
+    def of(self, label: str) -> float:
         """Documents of a class."""
         return self.documents[self.index[label]] if label in self.index else 0
 
     @property
-    def total(self) -> int:
+    def total(self) -> float:
         return sum(self.documents)
 
-    def _indices(self, labels: Iterable[str]) -> list[int]:
-        index = self.index
-        out = []
-        for label in labels:
-            i = index.get(label)
-            if i is None:
-                i = index[label] = len(index)
-                self.documents.append(0)
-            out.append(i)
-        return out
+    def codes(self, labels: Sequence[str] | Coded) -> Any:
+        """The index of each label, an array of int32; new labels become classes."""
+        if isinstance(labels, Coded):
+            import numpy as np
 
-    def add(self, cells: Mapping[str, Any], labels: Sequence[str], threads: int = 1) -> None:
-        """Count rows: for each family the cells of its attribute, and the class of each row."""
-        indices = self._indices(labels)
+            return np.append(np.asarray(self.codes(labels.states)), np.int32(-1))[labels.codes]
+        found = _native.codes(labels, self.index, cell_text, True)
+        self.documents += [0] * (len(self.index) - len(self.documents))
+        return found
+
+    def add(
+        self,
+        cells: Mapping[str, Any],
+        labels: Sequence[str] | Coded,
+        threads: int = 1,
+        weights: npt.NDArray[np.float64] | None = None,
+    ) -> None:
+        """Count rows: for each family the cells of its attribute, and the class and weight of each row."""
+        codes: Any = memoryview(self.codes(labels))
+        totals = _native.totals(codes, len(self.index), weights)
         for name, family in self.families.items():
-            family.count(cells[name], indices, threads)
-        for i in indices:
-            self.documents[i] += 1
+            if weights is None:
+                family.count(cells[name], codes, threads)
+            else:
+                family.count(cells[name], codes, threads, weights)  # type: ignore[call-arg]
+        for i, total in enumerate(totals):
+            self.documents[i] += int(total) if total.is_integer() else total
         self.changes += 1
 
     def merge(self, other: Counts) -> None:
         """Add other counts; exactly the result of counting everything here."""
-        to = self._indices(other.index)
+        to = memoryview(self.codes(list(other.index))).tolist()
         for name, family in self.families.items():
             try:
                 family.merge(other.families[name], to)
@@ -114,7 +144,7 @@ class Counts:
                     f"{other.documents[i]:,} documents of class {label!r} are to be forgotten, "
                     f"and {self.of(label):,} were learned; counts never go below zero"
                 )
-        to = self._indices(other.index)
+        to = memoryview(self.codes(list(other.index))).tolist()
         left = list(self.documents)
         for i, documents in zip(to, other.documents, strict=True):
             left[i] -= documents

@@ -62,7 +62,7 @@ class Evaluation:
         The mean of the classes' F1.
     log_loss, brier, calibration_error : float
         See `Probabilities`.
-    n_train, n_test, vocabulary : int
+    n_train, n_test, vocabulary : number
         With folds, n_train and vocabulary are those of the last fold; with leave-one-out, of all documents less one.
     classes : list of str
     per_class : dict of str to ClassFigures
@@ -85,7 +85,7 @@ class Evaluation:
     macro_f1: float
     log_loss: float
     calibration_error: float
-    n_train: int
+    n_train: float
     n_test: int
     vocabulary: int
     classes: list[str]
@@ -142,7 +142,7 @@ class Tally:
     def test(self, model: Model, batch: Batch) -> None:
         if not len(batch):
             return
-        truth: list[str] = batch.labels  # type: ignore[assignment]
+        truth: list[str] = batch.labels
         least = 2 if self._left_out else 1  # a class that its only document is left out of is not learned
         place = {name: k for k, name in enumerate(model.classes) if model.counts.of(name) >= least}
         columns = np.array([place.get(name, -1) for name in truth], np.int64)
@@ -155,7 +155,7 @@ class Tally:
         self.answers += [model.classes[k] for k in best]
         if self._label is not None:
             model.class_index(self._label)
-            odds = np.asarray(model.log_odds(batch.texts, self._options.threads))
+            odds = np.asarray(model.log_odds(batch.cells, self._options.threads))
             own = model.classes.index(self._label)
             rest = np.logaddexp.reduce(np.delete(odds, own, 1), 1)
             self._odds.append(odds[:, own] - rest)
@@ -165,14 +165,14 @@ class Tally:
     ) -> npt.NDArray[np.int64]:
         threads = self._options.threads
         if self._left_out:
-            scores = model.scores_left_out(batch.texts, batch.labels, threads)  # type: ignore[arg-type]
+            scores = model.scores_left_out(batch.cells, batch.labels, threads, batch.weights)
         else:
-            scores = model.scores(batch.texts, threads)
+            scores = model.scores(batch.cells, threads)
         best = np.asarray(scores.best).astype(np.int64)
         stated.add(np.asarray(scores.log_posterior), best, columns)
         return best
 
-    def figures(self, model: Model, n_train: int, against: dict[str, dict[str, float]] | None = None) -> Evaluation:
+    def figures(self, model: Model, n_train: float, against: dict[str, dict[str, float]] | None = None) -> Evaluation:
         if not self.truth:
             raise DataError("there are no documents to test on; choose another split or test source")
         right = np.array([a == b for a, b in zip(self.truth, self.answers, strict=True)])
@@ -333,7 +333,7 @@ def evaluate_from(
     share = 1 / 3 if test_share is None else test_share
     if not 0 < share < 1:
         raise CallError(f"test_share must lie between 0 and 1, not {share}")
-    tested = choose(_labels(source, options), share, seed)
+    tested = choose(_labels(source, options.model_for(source)), share, seed)
     return _train_and_test(source, source, options, label, against, tested, progress)
 
 
@@ -359,14 +359,14 @@ def _train_and_test(
     def keep(batch: Batch, place: int) -> None:
         if against:
             kept[place] += batch.texts
-            kept[place + 1] += batch.labels  # type: ignore[arg-type]
+            kept[place + 1] += batch.labels
 
     to_learn, to_test = part(0), part(1)
 
     def learn(batch: Batch) -> None:
         mine = to_learn(batch)
         if len(mine):
-            learner.add(mine.texts, mine.labels)  # type: ignore[arg-type]
+            learner.add(mine)
         keep(mine, 0)
 
     read_labelled(source, learner.model, options, learn, progress)
@@ -388,22 +388,23 @@ def _cross_validate(
 ) -> Evaluation:
     if parts < 2:
         raise CallError(f"folds must be at least 2, not {parts}")
-    labels = _labels(source, options)
+    empty = options.model_for(source)
+    labels = _labels(source, empty)
     if len(labels) < parts:
         raise CallError(f"{parts} folds of {len(labels)} documents: choose fewer folds, or leave_one_out")
     fold_of = folds(labels, parts, seed)
-    learners = [Learner(options.model_for(source), options) for _ in range(parts)]
+    learners = [Learner(empty.untrained(), options) for _ in range(parts)]
     chosen = Parts(fold_of)
 
     def learn(batch: Batch) -> None:
         for learner, mine in zip(learners, chosen.each(batch, parts), strict=True):
             if len(mine):
-                learner.add(mine.texts, mine.labels)  # type: ignore[arg-type]
+                learner.add(mine)
 
     read_labelled(source, learners[0].model, options, learn, progress)
     tally = Tally(options, label)
     for k in range(parts):
-        whole = Learner(options.model_for(source), options)
+        whole = Learner(empty.untrained(), options)
         for other, learner in enumerate(learners):
             if other != k:
                 whole.merge(learner)
@@ -419,9 +420,9 @@ def _test_part(tally: Tally, model: Model, parts: Parts, part: int, batch: Batch
     tally.test(model, parts.of(batch, part))
 
 
-def _labels(source: Source, options: Options) -> list[str]:
+def _labels(source: Source, model: Model) -> list[str]:
     labels: list[str] = []
-    target = options.model_for(source).reading.columns.target
+    target = model.reading.columns.target
     for table in source.tables([target] if target else []):
         labels += [str(label) for label in table.columns[target or ""] if label]
     if not labels:
@@ -430,7 +431,7 @@ def _labels(source: Source, options: Options) -> list[str]:
 
 
 def _learned(model: Model) -> Model:
-    found = giveaways(model)
+    found = giveaways(model) if model.has_text else []
     if found:
         warn(said(found))
     return model

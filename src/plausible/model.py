@@ -1,6 +1,6 @@
-"""A model of text: its counts, and the rules that make probabilities of them.
+"""A model: its counts, and the rules that make probabilities of them.
 
-The network is a star: the class, with one child, the bag of words of a document.
+The network is a star: the class, with a child for each column, of which the text, a bag of words, is one.
 """
 
 from __future__ import annotations
@@ -9,17 +9,24 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plausible import _native
 from plausible.calibration import Calibration
-from plausible.counts import Counts
-from plausible.encode import Columns
+from plausible.columns import Columns
+from plausible.counts import Coded, Counts
 from plausible.errors import CallError, DataError, ModelError, unknown
 from plausible.priors import Rules
+from plausible.schema import Schema, Variable
 from plausible.text import Tokens
 
-Documents = Sequence[str]
+if TYPE_CHECKING:
+    from plausible.attributes import CPD
+
+Documents = Sequence[str] | Mapping[str, Any]
+"""Texts; or the cells of each attribute, as in `encode.Batch`."""
+
+Labels = Sequence[str] | Coded
 
 REST = 4.0
 """The evidence of the other classes is smoothed this much more than that of the class (chosen by leave-one-out)."""
@@ -54,7 +61,7 @@ class Scores:
     best : array, shape (documents,)
         The position of the most probable class.
     tokens, known : array, shape (documents,)
-        Terms of each document, and those of them in the vocabulary.
+        Terms and cells of each document, and those of them that say something.
     undefined : list of int
         Documents that no class can have produced (all products are 0); they got the prior.
     """
@@ -68,7 +75,7 @@ class Scores:
 
 
 class Model:
-    """A naive Bayes classifier of text.
+    """A naive Bayes classifier of texts, of the rows of a table, or of rows with text.
 
     Parameters
     ----------
@@ -77,7 +84,7 @@ class Model:
     rules : Rules
         How counts become probabilities; `estimate` gives a model with other rules on the same counts.
     reading : Reading
-        Which columns and headers hold the text.
+        Which columns and headers take part, and what each column is.
     calibration : Calibration, optional
         How scores become probabilities; without one they are what the rules say, too sure of themselves.
 
@@ -91,6 +98,15 @@ class Model:
     >>> model.forget(["money money"], ["spam"])
     >>> model.documents
     2
+
+    Rows have a list or array for each column:
+
+    >>> columns = Columns((), "play", (Variable("wind"), Variable("degrees", "continuous")))
+    >>> model = Model(reading=Reading(columns))
+    >>> model.update({"wind": ["weak", "strong", None], "degrees": [25.0, 12.0, 14.0]}, ["yes", "no", "no"])
+    >>> scores = model.scores({"wind": [None], "degrees": [11.0]})
+    >>> scores.classes[memoryview(scores.best)[0]]
+    'no'
     """
 
     def __init__(
@@ -104,11 +120,12 @@ class Model:
         self.tokens = tokens or Tokens()
         self.rules = rules or Rules()
         self.reading = reading or Reading()
-        self.counts = counts or Counts({"text": self.tokens.terms()})
+        self.counts = counts or Counts(_families(self.tokens, self.reading.columns))
         self.calibration = calibration
         self.choice = ""
         """What `--model auto` chose, and why."""
         self._estimated: tuple[int, Calibration | None, _native.Scorer | _native.Weighted] | None = None
+        self._cpds: tuple[int, Mapping[str, CPD]] | None = None
 
     @property
     def classes(self) -> list[str]:
@@ -116,9 +133,36 @@ class Model:
         return self.counts.classes
 
     @property
-    def documents(self) -> int:
-        """How many documents were learned and not forgotten."""
+    def documents(self) -> float:
+        """How many documents were learned and not forgotten, or their weight."""
         return self.counts.total
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns beside the text."""
+        return self.reading.columns.attributes
+
+    @property
+    def schema(self) -> Schema:
+        """The columns with the states that were seen, and the class."""
+        columns = self.reading.columns
+        target = Variable(columns.target or "class", states=tuple(self.classes))
+        attributes = (self.cpds[variable.name].described(variable) for variable in self.variables)
+        return Schema((*(Variable(name, "text") for name in columns.text), *attributes, target), target.name)
+
+    @property
+    def has_text(self) -> bool:
+        return bool(self.reading.columns.text)
+
+    @property
+    def unit(self) -> str:
+        """What is counted: documents, or rows."""
+        return "rows" if self.variables else "documents"
+
+    @property
+    def log_odds_of_words(self) -> bool:
+        """Whether words are scored by the evidence of the other classes, too, which replaces the prior."""
+        return self.has_text and self.rules.log_odds
 
     @property
     def terms(self) -> _native.Terms:
@@ -126,15 +170,21 @@ class Model:
 
     @property
     def vocabulary(self) -> int:
-        """|V|: the terms that take part under the rules."""
-        return int(self.scorer.vocabulary)
+        """|V|: the terms that take part under the rules; 0 in a model without text."""
+        return int(self.scorer.vocabulary) if self.has_text else 0
 
-    def update(self, documents: Documents, labels: Sequence[str], threads: int | None = None) -> None:
-        """Go on learning; new words and new classes may appear."""
-        _check_documents(documents, labels)
-        self.counts.add({"text": self.tokens.prepare(documents)}, labels, threads or default_threads())
+    def untrained(self) -> Model:
+        """A model that reads and estimates like this one and has learned nothing."""
+        return Model(self.tokens, self.rules, self.reading)
 
-    def forget(self, documents: Documents, labels: Sequence[str]) -> None:
+    def update(self, documents: Documents, labels: Labels, threads: int | None = None, weights: Any = None) -> None:
+        """Go on learning; new words, states and classes may appear."""
+        cells = self._cells(documents, labels)
+        if weights is not None and self.has_text:
+            raise CallError("rows with text can't be weighted; leave out the weights or the text")
+        self.counts.add(cells, labels, threads or default_threads(), weights)
+
+    def forget(self, documents: Documents, labels: Labels, weights: Any = None) -> None:
         """Unlearn documents exactly, as if they had never been learned.
 
         Raises
@@ -142,21 +192,27 @@ class Model:
         DataError
             If they can't have been learned with those labels; then nothing changes.
         """
-        gone = Model(self.tokens, self.rules, self.reading)
-        gone.update(documents, labels)
+        gone = self.untrained()
+        gone.update(documents, labels, weights=weights)
         self.counts.subtract(gone.counts)
 
     def merge(self, other: Model) -> None:
         """Add what another model has learned; exactly the result of learning everything here."""
-        if other.tokens != self.tokens:
+        if self.has_text and other.has_text and other.tokens != self.tokens:
             raise ModelError(
                 f"the models have different terms ({self.tokens} and {other.tokens}); learn one of them anew"
+            )
+        if self.has_text != other.has_text or set(self.variables) != set(other.variables):
+            raise ModelError(
+                f"the models have different columns ({_described(self)}; {_described(other)}); "
+                "learn one of them anew, with --as NAME=KIND where they differ"
             )
         self.counts.merge(other.counts)
 
     def copy(self) -> Model:
         """A model with counts of its own."""
-        other = Model(self.tokens, self.rules, self.reading, calibration=self.calibration)
+        other = self.untrained()
+        other.calibration = self.calibration
         other.counts.merge(self.counts)
         return other
 
@@ -176,6 +232,8 @@ class Model:
         if self._estimated is None or self._estimated[:2] != (self.counts.changes, self.calibration):
             if not self.counts.total:
                 raise ModelError("the model has learned nothing yet; learn documents first")
+            if not self.has_text:
+                raise ModelError(f"the model has no text; its columns are {_described(self)}")
             scorer = self._weighted() if self.rules.log_odds else self._m_estimates()
             self._estimated = (self.counts.changes, self.calibration, scorer)
         return self._estimated[2]
@@ -184,7 +242,7 @@ class Model:
         rules = self.rules
         return _native.Scorer(
             self.terms,
-            self.counts.documents,
+            [int(count) for count in self.counts.documents],
             bernoulli=rules.events == "bernoulli",
             m=rules.smoothing.m,
             a=rules.smoothing.a,
@@ -205,7 +263,7 @@ class Model:
             channels.append((True, a, a))
         scorer = _native.Weighted(
             self.terms,
-            self.counts.documents,
+            [int(count) for count in self.counts.documents],
             **style,
             least=(1, LEAST_PAIRS),
             channels=channels,
@@ -213,8 +271,23 @@ class Model:
             stop=sorted(self.tokens.terms_of(rules.stop_words)),
         )
         factors = self.calibration.factors if self.calibration else ()
-        scorer.fold(factors if len(factors) == len(channels) else [1.0] * len(channels))
+        fitting = len(factors) == len(channels) + bool(self.variables)
+        scorer.fold(factors[: len(channels)] if fitting else [1.0] * len(channels))
         return scorer
+
+    @property
+    def cpds(self) -> Mapping[str, CPD]:
+        """The distributions of the columns beside the text, estimated when the counts have changed."""
+        if self._cpds is None or self._cpds[0] != self.counts.changes:
+            if not self.counts.total:
+                raise ModelError("the model has learned nothing yet; learn rows first")
+            cpds: Mapping[str, CPD] = {}
+            if self.variables:
+                from plausible.attributes import estimated
+
+                cpds = estimated(self.counts, self.variables, self.rules)
+            self._cpds = (self.counts.changes, cpds)
+        return self._cpds[1]
 
     @property
     def class_indices(self) -> list[int]:
@@ -235,63 +308,61 @@ class Model:
 
     def scores(self, documents: Documents, threads: int | None = None) -> Scores:
         """ln P(class given document) of each document."""
-        return self._linked(self.scorer.score(self.tokens.prepare(documents), threads=threads or default_threads()))
+        return self._linked(self._scored(self._cells(documents), threads))
 
-    def scores_left_out(self, documents: Documents, labels: Sequence[str], threads: int | None = None) -> Scores:
+    def scores_left_out(
+        self, documents: Documents, labels: Labels, threads: int | None = None, weights: Any = None
+    ) -> Scores:
         """The same for documents that were learned, each scored as if it had not been.
 
         Exact for every rule, in one pass: the document's own counts are taken away before it is scored. (The few
         numbers of the calibration stay.)
         """
-        raw, tokens, known = self._left_out(documents, labels, threads)
-        if not self.rules.log_odds:
-            return self._by_prior_without(self._linked((raw, tokens, known)), labels)
+        raw, tokens, known = self._left_out(self._cells(documents, labels), labels, threads, weights)
+        if not self.variables and not self.log_odds_of_words:
+            return self._by_prior_without(self._linked((raw, tokens, known)), labels, weights)
         import numpy as np
 
-        channels = np.asarray(raw).reshape(len(documents), -1, len(self.counts.documents))
+        channels = np.asarray(raw).reshape(len(labels), -1, len(self.counts.documents))
         factors = self.calibration.factors if self.calibration else (1.0,) * channels.shape[1]
         summed = np.ascontiguousarray(np.tensordot(channels, factors, (1, 0)))
-        return self._by_prior_without(self._linked((summed, tokens, known)), labels)
+        return self._by_prior_without(self._linked((summed, tokens, known), weighed=True), labels, weights)
 
-    def calibrate(self, documents: Documents, labels: Sequence[str], threads: int | None = None) -> None:
+    def calibrate(self, documents: Documents, labels: Labels, threads: int | None = None) -> None:
         """Fit the calibration on documents that were learned, each scored as if it had not been."""
         import numpy as np
 
         from plausible import calibration
 
         width = len(self.counts.documents)
-        most = calibration.LARGEST // (3 * width) + calibration.FEWEST
-        documents, labels = documents[:most], labels[:most]
-        raw, tokens, _ = self._left_out(documents, labels, threads)
-        channels = np.asarray(raw).reshape(len(documents), -1, width)[:, :, self.class_indices]
+        most = calibration.LARGEST // (4 * width) + calibration.FEWEST
+        if len(labels) > most:
+            from plausible.encode import taken
+
+            cells, rows = self._cells(documents), range(most)
+            documents, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
+        raw, tokens, _ = self._left_out(self._cells(documents, labels), labels, threads)
+        channels = np.asarray(raw).reshape(len(labels), -1, width)[:, :, self.class_indices]
         place = {name: k for k, name in enumerate(self.classes)}
-        truth = np.array([place[label] for label in labels], np.int64)
+        truth = np.array([place[label] for label in labels], np.int64)  # type: ignore[union-attr]
         self.calibration = calibration.fit(
-            channels, np.asarray(tokens), truth, self.classes, with_bias=self.rules.log_odds
+            channels, np.asarray(tokens), truth, self.classes, with_bias=self.log_odds_of_words
         )
 
-    def _left_out(self, documents: Documents, labels: Sequence[str], threads: int | None) -> tuple[Any, Any, Any]:
-        _check_documents(documents, labels)
-        own = [self.class_index(label) for label in labels]
-        scorer, texts = self.scorer, self.tokens.prepare(documents)
-        try:
-            scores: tuple[Any, Any, Any] = scorer.score_without(texts, own, threads=threads or default_threads())
-        except ValueError as error:
-            raise DataError(f"{error}; learn it first") from None
-        return scores
-
-    def _by_prior_without(self, scores: Scores, labels: Sequence[str]) -> Scores:
+    def _by_prior_without(self, scores: Scores, labels: Labels, weights: Any) -> Scores:
         """Give the documents that are answered by the prior the one that holds without them."""
         rows = set(scores.undefined)
-        if self.rules.events != "bernoulli":
+        if not self.has_text or self.rules.events != "bernoulli":
             rows.update(i for i, terms in enumerate(memoryview(scores.known).tolist()) if not terms)
         if not rows:
             return scores
         given = self.log_prior() if self.rules.prior != "fractions" else None
         log_posterior: Any = memoryview(scores.log_posterior)
         best: Any = memoryview(scores.best)
+        names = [labels.states[code] for code in labels.codes] if isinstance(labels, Coded) else labels
         for i in rows:
-            left = [self.counts.of(name) - (name == labels[i]) for name in self.classes]
+            own = 1 if weights is None else weights[i]
+            left = [self.counts.of(name) - own * (name == names[i]) for name in self.classes]
             shares = [0.0 if not n else math.exp(given[k]) if given else n for k, n in enumerate(left)]
             whole = sum(shares)
             if not whole:
@@ -301,13 +372,90 @@ class Model:
             best[i] = shares.index(max(shares))
         return scores
 
-    def _linked(self, scored: tuple[Any, Any, Any], *, tail: bool = True) -> Scores:
+    def _scored(self, cells: Mapping[str, Any], threads: int | None) -> tuple[Any, Any, Any]:
+        """Scores by the counts' index of the class, terms and cells, and those that are known."""
+        threads = threads or default_threads()
+        text = self.scorer.score(self.tokens.prepare(cells["text"]), threads=threads) if self.has_text else None
+        if not self.variables:
+            return text  # type: ignore[return-value]
+        import numpy as np
+
+        scores, present, known = self._of_columns(cells, threads)
+        if self.calibration is not None:
+            scores *= self.calibration.factors[-1]
+        if text is None:
+            return scores, present, known
+        factor = self.calibration.factors[0] if self.calibration is not None and not self.log_odds_of_words else 1.0
+        return scores + factor * np.asarray(text[0]), present + np.asarray(text[1]), known + np.asarray(text[2])
+
+    def _left_out(
+        self, cells: Mapping[str, Any], labels: Labels, threads: int | None, weights: Any = None
+    ) -> tuple[Any, Any, Any]:
+        """The same without the document itself, for each channel of the calibration, side by side."""
+        threads = threads or default_threads()
+        for label in labels.states if isinstance(labels, Coded) else dict.fromkeys(labels):
+            self.class_index(label)
+        own = self.counts.codes(labels)
+        text: Any = None
+        if self.has_text:
+            prepared = self.tokens.prepare(cells["text"])
+            try:
+                text = self.scorer.score_without(prepared, memoryview(own).tolist(), threads=threads)
+            except ValueError as error:
+                raise DataError(f"{error}; learn it first") from None
+        if not self.variables:
+            return text  # type: ignore[no-any-return]
+        import numpy as np
+
+        scores, present, known = self._of_columns(cells, threads, own, weights)
+        if text is None:
+            return scores, present, known
+        both = np.concatenate([np.asarray(text[0]), scores], axis=1)
+        return both, present + np.asarray(text[1]), known + np.asarray(text[2])
+
+    def _of_columns(
+        self, cells: Mapping[str, Any], threads: int, own: Any = None, weights: Any = None
+    ) -> tuple[Any, Any, Any]:
+        """What the columns beside the text say, with the prior if there is no text."""
+        import numpy as np
+
+        from plausible.attributes import Own, add_scores, prior_scores, rows_of
+
+        rows = rows_of(cells, self.variables)
+        left = None
+        if own is not None:
+            left = Own(np.asarray(own), np.ones(rows) if weights is None else np.asarray(weights, float))
+        scores = np.zeros((rows, len(self.counts.documents)))
+        if not self.has_text:
+            scores += prior_scores(self.counts, self.rules, left)
+        present, known = add_scores(scores, self.cpds, cells, left, threads)
+        return scores, present, known
+
+    def _cells(self, documents: Documents, labels: Labels | None = None) -> Mapping[str, Any]:
+        """The cells of each attribute, checked, against the labels if there are some."""
+        if isinstance(documents, str) or isinstance(labels, str):
+            raise CallError("documents and labels must be lists, with one label a document")
+        cells = documents if isinstance(documents, Mapping) else {"text": documents}
+        if self.has_text:
+            _check_documents(cells.get("text", ()), labels)
+        rows = len(cells["text"]) if self.has_text else None
+        if self.variables:
+            from plausible.attributes import rows_of
+
+            rows = rows_of(cells, self.variables, rows)
+        if labels is not None:
+            _check_labels(labels, rows or 0)
+        return cells
+
+    def _linked(self, scored: tuple[Any, Any, Any], *, tail: bool = True, weighed: bool = False) -> Scores:
+        """Probabilities from scores, which have the factors of the calibration already if they are `weighed`."""
         raw, tokens, known = scored
-        link: dict[str, Any] = {"known": None if self.rules.events == "bernoulli" else known}
+        by_prior = self.calibration is not None or (self.has_text and self.rules.events != "bernoulli")
+        link: dict[str, Any] = {"known": known if by_prior else None}
         if self.calibration is not None:
             given = self.calibration
             link |= {
-                "factor": 1.0 if self.rules.log_odds else given.factors[0],
+                "factor": 1.0 if weighed or self.variables or self.log_odds_of_words else given.factors[0],
                 "power": given.power,
                 "mean_log_length": given.mean_log_length,
                 "tail": given.tail if tail else 0.0,
@@ -320,41 +468,69 @@ class Model:
 
     def log_odds(self, documents: Documents, threads: int | None = None) -> Any:
         """ln of the link's softmax, without the tail that keeps probabilities from 0 and 1; for ranking."""
-        scored = self.scorer.score(self.tokens.prepare(documents), threads=threads or default_threads())
-        return self._linked(scored, tail=False).log_posterior
+        return self._linked(self._scored(self._cells(documents), threads), tail=False).log_posterior
 
-    def sharpness(self, document: str) -> float:
-        """What the calibration multiplies the scores of a document by."""
+    def sharpness(self, length: int) -> float:
+        """What the calibration multiplies the scores of a document by, beside its factors."""
         if self.calibration is None:
             return 1.0
-        length = max(sum(times for _, times, _ in self.scorer.terms(self.terms, self.tokens.prepare([document])[0])), 1)
-        away = -self.calibration.power * (math.log(length) - self.calibration.mean_log_length)
-        return math.exp(min(max(away, -5.0), 5.0)) * (1.0 if self.rules.log_odds else self.calibration.factors[0])
+        away = -self.calibration.power * (math.log(max(length, 1)) - self.calibration.mean_log_length)
+        return math.exp(min(max(away, -5.0), 5.0))
+
+    @property
+    def factors(self) -> tuple[float, float]:
+        """What the calibration multiplies the scores of words and of columns by."""
+        if self.calibration is None:
+            return 1.0, 1.0
+        return (1.0 if self.log_odds_of_words else self.calibration.factors[0]), self.calibration.factors[-1]
 
     def starts(self) -> dict[str, float]:
         """What each class starts with: ln P(c), or the calibration's bias where that replaces it."""
-        if not self.rules.log_odds:
-            return dict(zip(self.classes, self.log_prior(), strict=True))
+        if not self.log_odds_of_words:
+            factor = self.factors[0 if self.has_text else 1]
+            return {name: factor * start for name, start in zip(self.classes, self.log_prior(), strict=True)}
         bias = self.calibration.bias if self.calibration else {}
         return {name: bias.get(name, 0.0) for name in self.classes}
 
     def __repr__(self) -> str:
-        return f"Model({self.documents:,} documents, {len(self.classes)} classes)"
+        return f"Model({self.documents:,} {self.unit}, {len(self.classes)} classes)"
 
 
-def _check_documents(documents: Documents, labels: Sequence[str]) -> None:
-    if isinstance(documents, str) or isinstance(labels, str):
-        raise CallError("documents and labels must be lists, with one label a document")
-    if len(documents) != len(labels):
+def _families(tokens: Tokens, columns: Columns) -> dict[str, Any]:
+    families: dict[str, Any] = {"text": tokens.terms()} if columns.text else {}
+    if columns.attributes:
+        from plausible.attributes import family_of
+
+        families |= {variable.name: family_of(variable) for variable in columns.attributes}
+    return families
+
+
+def _described(model: Model) -> str:
+    kinds = [f"{variable.name} {'intervals' if variable.cuts else variable.kind}" for variable in model.variables]
+    return ", ".join((["text"] if model.has_text else []) + kinds)
+
+
+def _check_documents(documents: Sequence[str], labels: Labels | None) -> None:
+    if labels is not None and len(documents) != len(labels):
         raise CallError(f"{len(documents)} documents and {len(labels)} labels; give one label a document")
-    for what, values in (("document", documents), ("label", labels)):
-        for i, value in enumerate(values):
-            if not isinstance(value, str):
-                raise DataError(f"{what} {i} is {value!r}, not text; leave it out or make it a string")
-    for label in set(labels):
+    for i, value in enumerate(documents):
+        if not isinstance(value, str):
+            raise DataError(f"document {i} is {value!r}, not text; leave it out or make it a string")
+
+
+def _check_labels(labels: Labels, rows: int) -> None:
+    if len(labels) != rows:
+        raise CallError(f"{rows} rows and {len(labels)} labels; give one label a row")
+    if isinstance(labels, Coded) and len(labels) and labels.codes.min() < 0:
+        raise DataError(f"row {int(labels.codes.argmin())} has no label; leave it out")
+    names = labels.states if isinstance(labels, Coded) else labels
+    for i, value in enumerate(names):
+        if not isinstance(value, str):
+            raise DataError(f"label {i} is {value!r}, not text; leave it out or make it a string")
+    for label in set(names):
         if not label or any("\ud800" <= c <= "\udfff" for c in label):
             fault = "holds half a character (a lone surrogate)" if label else "is empty"
-            raise DataError(f"label {list(labels).index(label)} {fault}; name the class, or leave the document out")
+            raise DataError(f"label {list(names).index(label)} {fault}; name the class, or leave the document out")
 
 
 def merge(*models: Model) -> Model:
@@ -376,38 +552,8 @@ def merge(*models: Model) -> Model:
     return whole
 
 
-def forget(model: Model, documents: Documents, labels: Sequence[str]) -> Model:
+def forget(model: Model, documents: Documents, labels: Labels) -> Model:
     """A model that has never learned these documents; the given one stays as it is."""
     other = model.copy()
     other.forget(documents, labels)
     return other
-
-
-def settings(model: Model) -> Mapping[str, str]:
-    """The options of learning, in the words of the command line."""
-    rules, tokens = model.rules, model.tokens
-    shown = {
-        "events": rules.events,
-        "smoothing": str(rules.smoothing),
-        "prior": rules.prior
-        if isinstance(rules.prior, str)
-        else ", ".join(f"{k} {v:g}" for k, v in rules.prior.items()),
-        "drop most frequent": f"{rules.drop_most_frequent:,}",
-        "min count": f"{rules.min_count:,}",
-        "min length": f"{rules.min_length:,}",
-        "stop words": f"{len(rules.stop_words):,}",
-        "n-grams": f"{tokens.ngrams[0]}-{tokens.ngrams[1]}",
-        "characters": f"{tokens.chars[0]}-{tokens.chars[1]}" if tokens.chars else "",
-        "stem": tokens.stem or "",
-        "headers": model.reading.headers or "",
-        "text": ", ".join(model.reading.columns.text),
-        "target": model.reading.columns.target or "",
-    }
-    usual = {
-        "drop most frequent": "0",
-        "min count": "1",
-        "min length": "1",
-        "stop words": "0",
-        "n-grams": "1-1",
-    }
-    return {name: value for name, value in shown.items() if value and usual.get(name) != value}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from plausible.errors import CallError
 
@@ -144,6 +144,10 @@ class Rules:
         Leave out terms of fewer characters than this; characters of unspaced scripts stay.
     stop_words : frozenset of str
         Leave out the terms that these words become.
+    by_column : mapping of str to Smoothing
+        Of categorical columns that have a smoothing of their own.
+    floor : float
+        No class has a variance of a continuous column below this share of the column's.
     """
 
     events: Events = "multinomial"
@@ -154,8 +158,12 @@ class Rules:
     min_count: int = 1
     min_length: int = 1
     stop_words: frozenset[str] = frozenset()
+    by_column: Mapping[str, Smoothing] = field(default_factory=dict)
+    floor: float = 1e-9
 
     def __post_init__(self) -> None:
+        if not 0 < self.floor <= 1:
+            raise CallError(f"the floor of variances is a share above 0 and at most 1, not {self.floor!r}")
         if self.events not in get_args(Events):
             raise CallError(f"events {self.events!r}: use {', '.join(get_args(Events))}")
         if self.log_odds and (self.smoothing.m is not None or not self.smoothing.a > 0 or self.smoothing.share):
@@ -180,6 +188,10 @@ class Rules:
         """Whether the evidence of the other classes counts, too."""
         return self.events in ("weighted", "odds")
 
+    def smoothing_of(self, column: str) -> Smoothing:
+        """Of a categorical column; where the smoothing is made for weighted words, Laplace's rule."""
+        return self.by_column.get(column, Smoothing() if self.log_odds else self.smoothing)
+
     def log_prior(self, classes: list[str]) -> list[float]:
         """ln P(c) of each class where it is not the fraction of documents; else empty."""
         if self.prior == "fractions":
@@ -190,3 +202,15 @@ class Rules:
         if missing:
             raise CallError(f"the prior names no probability for class {missing[0]!r}")
         return [math.log(self.prior[name]) for name in classes]
+
+
+def parsed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of `Rules` whose values may still be words, such as smoothing="m=100"."""
+    out = dict(given)
+    if "smoothing" in out:
+        out["smoothing"] = Smoothing.parse(out["smoothing"])
+    if "by_column" in out:
+        out["by_column"] = {name: Smoothing.parse(rule) for name, rule in out["by_column"].items()}
+    if "stop_words" in out:
+        out["stop_words"] = frozenset(out["stop_words"])
+    return out

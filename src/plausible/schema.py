@@ -23,6 +23,9 @@ class Variable:
         Empty for the other kinds.
     ordered : bool
         Whether the order of the states means something (small < medium < large).
+    cuts : tuple of float
+        Where numbers are cut into intervals, which are the states: state i holds those above cuts[i - 1] and up to
+        cuts[i].
 
     Examples
     --------
@@ -35,6 +38,7 @@ class Variable:
     kind: Kind = "categorical"
     states: tuple[str, ...] = ()
     ordered: bool = False
+    cuts: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind != "categorical" and self.states:

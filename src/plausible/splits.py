@@ -51,11 +51,11 @@ class Parts:
         self._next = 0
 
     def of(self, batch: Batch, part: int) -> Batch:
-        return _pick(batch, np.flatnonzero(self._take(batch) == part))
+        return batch.take(np.flatnonzero(self._take(batch) == part).tolist())
 
     def each(self, batch: Batch, parts: int) -> list[Batch]:
         here = self._take(batch)
-        return [_pick(batch, np.flatnonzero(here == part)) for part in range(parts)]
+        return [batch.take(np.flatnonzero(here == part).tolist()) for part in range(parts)]
 
     def _take(self, batch: Batch) -> Integers:
         here = self._part_of[self._next : self._next + len(batch)]
@@ -63,10 +63,3 @@ class Parts:
             raise DataError("the source has changed between two passes; evaluate it when it is at rest")
         self._next += len(batch)
         return here
-
-
-def _pick(batch: Batch, chosen: Integers) -> Batch:
-    indices = chosen.tolist()
-    return Batch(
-        [batch.texts[i] for i in indices], [batch.labels[i] for i in indices], lambda i: batch.place(indices[i])
-    )

@@ -58,7 +58,7 @@ def test_against_the_next_most_probable_class() -> None:
 
 def test_what_can_not_be_explained() -> None:
     model = learn_raw(MAIL, KINDS)
-    with pytest.raises(CallError, match="unknown class 'Spam'.*did you mean 'spam'"):
+    with pytest.raises(CallError, match=r"unknown class 'Spam'.*did you mean 'spam'"):
         explain(model, "a", "Spam")
     with pytest.raises(CallError, match="against itself"):
         explain(model, "a", "spam", "spam")
@@ -112,7 +112,7 @@ def test_top_of_nothing(top: float) -> None:
 
 
 def test_rank_for_an_unknown_class() -> None:
-    with pytest.raises(CallError, match="unknown class 'span'.*did you mean 'spam'"):
+    with pytest.raises(CallError, match=r"unknown class 'span'.*did you mean 'spam'"):
         rank(learn_raw(MAIL, KINDS), ["money"], "span")
 
 
@@ -146,7 +146,7 @@ def test_words_have_the_probabilities_of_the_model(pairs: tuple[list[str], list[
 
 
 def test_words_of_an_unknown_class() -> None:
-    with pytest.raises(CallError, match="unknown class 'Ham'.*did you mean 'ham'"):
+    with pytest.raises(CallError, match=r"unknown class 'Ham'.*did you mean 'ham'"):
         words(learn_raw(MAIL, KINDS), "Ham")
 
 

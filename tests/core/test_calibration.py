@@ -86,14 +86,14 @@ def test_too_few_documents_are_not_calibrated():
 @given(st.lists(st.tuples(st.text(max_size=4), st.sampled_from("ab")), max_size=30), st.integers(1, 8), st.randoms())
 def test_a_sample_does_not_depend_on_order_or_batches(pairs, size, shuffler):
     one = Sample(size)
-    one.add([text for text, _ in pairs], [label for _, label in pairs])
+    one.add({"text": [text for text, _ in pairs]}, [label for _, label in pairs])
     shuffled = pairs[:]
     shuffler.shuffle(shuffled)
     other = Sample(size)
     for text, label in shuffled:
-        other.add([text], [label])
+        other.add({"text": [text]}, [label])
     assert one.documents() == other.documents()
-    assert len(one.documents()[0]) == min(size, len(pairs))
+    assert len(one.documents()[1]) == min(size, len(pairs))
 
 
 def test_figures_of_reliability():

@@ -132,9 +132,10 @@ def read(data: bytes, path: Path) -> Model | None:
     path.write_bytes(data)
     try:
         return load(path)
-    except ModelError as error:
-        assert str(path) in str(error)
-        return None
+    except ModelError as refused:
+        if str(path) in str(refused):
+            return None
+        raise AssertionError("the message doesn't name the file") from refused
 
 
 def test_truncated_at_any_byte(whole: bytes, path: Path) -> None:
@@ -201,13 +202,13 @@ def test_newer_version(whole: bytes, path: Path) -> None:
 
 
 def test_zip_bomb(whole: bytes, path: Path) -> None:
-    """A gigabyte of blanks in a megabyte is refused before it is unpacked."""
+    """A quarter of a gigabyte of blanks in a small file is refused before it is unpacked."""
     out = io.BytesIO()
     with (
-        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
         archive.open("text.terms", "w", force_zip64=True) as member,
     ):
-        for _ in range(64):
+        for _ in range(16):
             member.write(b" " * (1 << 24))
     path.write_bytes(out.getvalue())
     with pytest.raises(ModelError, match="200 times its size"):
@@ -303,16 +304,44 @@ def test_terms_that_do_not_fit(path: Path, terms: bytes) -> None:
 
 
 WRONG: list[tuple[tuple[str, ...], Any]] = [
-    (("plausible",), None), (("plausible",), "1"), (("plausible",), 0), (("classes",), ["x"]), (("classes",), ["y", "x"]),
-    (("classes",), ["", "x"]), (("classes",), [1, 2]), (("classes",), "xy"), (("documents",), [1]), (("documents",), [1, 0]),
-    (("documents",), [1, -1]), (("documents",), [1, 1.5]), (("documents",), [1 << 62, 1 << 62]), (("documents",), [1, 1 << 70]),
-    (("tokens", "ngrams"), [1]), (("tokens", "ngrams"), [1, 2, 3]), (("tokens", "ngrams"), [2, 1]), (("tokens", "ngrams"), "12"),
-    (("tokens", "ngrams"), [1, 1.5]), (("tokens", "chars"), [1]), (("tokens", "chars"), 3), (("tokens", "stem"), "klingon"),
-    (("rules", "events"), "x"), (("rules", "m"), -1), (("rules", "m"), "1"), (("rules", "m"), float("nan")),
-    (("rules", "prior"), {"x": 2}), (("rules", "prior"), {"x": "1"}), (("rules", "prior"), 3), (("rules", "min_count"), 0),
-    (("rules", "min_count"), 1 << 80), (("rules", "stop_words"), [1]), (("rules", "stop_words"), None),
-    (("reading", "text"), "text"), (("reading", "text"), [1]), (("reading", "headers"), 5), (("reading",), []),
-]  # fmt: skip
+    (("plausible",), None),
+    (("plausible",), "1"),
+    (("plausible",), 0),
+    (("classes",), ["x"]),
+    (("classes",), ["y", "x"]),
+    (("classes",), ["", "x"]),
+    (("classes",), [1, 2]),
+    (("classes",), "xy"),
+    (("documents",), [1]),
+    (("documents",), [1, 0]),
+    (("documents",), [1, -1]),
+    (("documents",), [1, 1.5]),
+    (("documents",), [1 << 62, 1 << 62]),
+    (("documents",), [1, 1 << 70]),
+    (("tokens", "ngrams"), [1]),
+    (("tokens", "ngrams"), [1, 2, 3]),
+    (("tokens", "ngrams"), [2, 1]),
+    (("tokens", "ngrams"), "12"),
+    (("tokens", "ngrams"), [1, 1.5]),
+    (("tokens", "chars"), [1]),
+    (("tokens", "chars"), 3),
+    (("tokens", "stem"), "klingon"),
+    (("rules", "events"), "x"),
+    (("rules", "m"), -1),
+    (("rules", "m"), "1"),
+    (("rules", "m"), float("nan")),
+    (("rules", "prior"), {"x": 2}),
+    (("rules", "prior"), {"x": "1"}),
+    (("rules", "prior"), 3),
+    (("rules", "min_count"), 0),
+    (("rules", "min_count"), 1 << 80),
+    (("rules", "stop_words"), [1]),
+    (("rules", "stop_words"), None),
+    (("reading", "text"), "text"),
+    (("reading", "text"), [1]),
+    (("reading", "headers"), 5),
+    (("reading",), []),
+]
 
 
 @pytest.mark.parametrize(("where", "value"), WRONG)
@@ -350,9 +379,14 @@ def test_no_file_and_no_permission(tmp_path: Path) -> None:
 def test_a_write_that_fails_leaves_the_old_file(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "m.plausible"
     target.write_bytes(b"old")
-    with pytest.raises(ZeroDivisionError), replacing(target) as file:
-        file.write(b"new")
-        raise ZeroDivisionError
+
+    def fail() -> None:
+        with replacing(target) as file:
+            file.write(b"new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert target.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["m.plausible"]
 
@@ -367,7 +401,7 @@ def test_full_disk(tmp_path: Path) -> None:
     limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
-        with pytest.raises(DataError, match="was not written: .*; the old file, if any, is whole"):
+        with pytest.raises(DataError, match=r"was not written: .*; the old file, if any, is whole"):
             save(big, target)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,12 +16,16 @@ from plausible.errors import CallError
 
 if TYPE_CHECKING:
     from plausible.answers import Ranked
+    from plausible.decisions import Decision
     from plausible.encode import Batch
     from plausible.model import Model
 
 
-def _read(model: Model, sources: tuple[str, ...], where: str | None, encoding: str | None) -> Iterator[Batch]:
-    from plausible.encode import batches, text_columns
+def _read(
+    model: Model, sources: tuple[str, ...], where: str | None, encoding: str | None, *, strict: bool = False
+) -> Iterator[Batch]:
+    from plausible.columns import learned_columns
+    from plausible.encode import batches
     from plausible.sources import open_source
 
     source = open_source(
@@ -29,7 +34,13 @@ def _read(model: Model, sources: tuple[str, ...], where: str | None, encoding: s
         where=where,
         encoding=encoding,
     )
-    yield from batches(source, text_columns(source, model.reading.columns))
+    columns = learned_columns(source, model.reading.columns)
+    if not model.variables:
+        yield from batches(source, columns)
+    else:
+        from plausible.learning.unseen import reported
+
+        yield from reported(model, batches(source, columns, keep=not source.documents), strict=strict)
     if source.notes:
         from plausible.learning.classifier import say_notes
 
@@ -51,6 +62,7 @@ encoding_option = click.option("--encoding", metavar="NAME", help="Of the files;
 @where_option
 @encoding_option
 @threads_option
+@click.option("--strict", is_flag=True, help="Stop at a value that was never learned.")
 @show.format_option
 def classify(
     model_file: str,
@@ -61,36 +73,43 @@ def classify(
     where: str | None,
     encoding: str | None,
     threads: int | None,
+    strict: bool,
     format_: show.Format | None,
 ) -> None:
-    """The class of each document.
+    """The class of each document or row; a table keeps its own columns.
 
     \b
       plausible classify mail.plausible new/*.txt
       plausible classify tickets.plausible tickets.csv --format csv
       cat letter.txt | plausible classify mail.plausible -
     """
-    from plausible.answers import classify as answers_of
     from plausible.decisions import Decision, cost
     from plausible.files.model import load
 
     model = load(model_file)
     decision = Decision(dict(map(cost, costs)), unsure_below)
+    read = _read(model, sources, where, encoding, strict=strict)
+    records = _answers(model, read, decision, probabilities, threads)
+    first = next(records, None)
+    columns = list(first) if first else ["name", "label", "probability", "note"]
+    show.rows([] if first is None else chain([first], records), format_, columns)
 
-    def records() -> Iterator[dict[str, Any]]:
-        for batch in _read(model, sources, where, encoding):
-            for i, answer in enumerate(answers_of(model, batch.texts, threads, decision=decision)):
-                record: dict[str, Any] = {
-                    "name": batch.place(i),
-                    "label": answer.label,
-                    "probability": answer.probability,
-                }
-                if probabilities:
-                    record["probabilities"] = answer.probabilities
-                yield {**record, "note": answer.note}
 
-    columns = ["name", "label", "probability", *(["probabilities"] if probabilities else []), "note"]
-    show.rows(records(), format_, columns)
+def _answers(
+    model: Model, read: Iterator[Batch], decision: Decision, probabilities: bool, threads: int | None
+) -> Iterator[dict[str, Any]]:
+    """The answer for each document; for the rows of a table, after the table's own columns."""
+    from plausible.answers import classify as answers_of
+
+    for batch in read:
+        own = batch.own or {}
+        for i, answer in enumerate(answers_of(model, batch.cells, threads, decision=decision)):
+            record: dict[str, Any] = {name: column[i] for name, column in own.items()} or {"name": batch.place(i)}
+            given: dict[str, Any] = {"label": answer.label, "probability": answer.probability}
+            if probabilities:
+                given["probabilities"] = answer.probabilities
+            given["note"] = answer.note
+            yield record | {f"predicted_{name}" if name in own else name: value for name, value in given.items()}
 
 
 @click.command(short_help="Documents by how much speaks for a class.")
@@ -130,8 +149,9 @@ def rank(
     wanted = _share(top)
     entries: list[tuple[bool, float, int, Ranked, str, str]] = []
     for batch in _read(model, sources, where, encoding):
-        for one in ranked(model, batch.texts, label, threads=threads):
-            text = batch.texts[one.index]
+        for one in ranked(model, batch.cells, label, threads=threads):
+            own = (str(column[one.index]) for column in (batch.own or {}).values())
+            text = batch.texts[one.index] or ", ".join(own)
             entries.append((one.score is None, -(one.score or 0.0), len(entries), one, batch.place(one.index), text))
     entries.sort(key=lambda entry: entry[:3])
     if unique:
@@ -176,6 +196,9 @@ def _share(top: str | None) -> float | int | None:
 @click.option("--for", "label", metavar="CLASS", help="The class to explain. [the most probable]")
 @click.option("--against", metavar="CLASS", help="The class to hold it against. [the next most probable]")
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many words.")
+@click.option("--row", type=click.IntRange(1), metavar="N", help="The row of a table. [the only one]")
+@click.option("--bits", is_flag=True, help="In bits, not in nats.")
+@where_option
 @encoding_option
 @show.format_option
 def explain(
@@ -184,34 +207,52 @@ def explain(
     label: str | None,
     against: str | None,
     top: int,
+    row: int | None,
+    bits: bool,
+    where: str | None,
     encoding: str | None,
     format_: show.Format | None,
 ) -> None:
-    """The words for and against a class, with their counts; they sum to the score.
+    """The words and values for and against a class, with their counts; they sum to the score.
 
     \b
       plausible explain mail.plausible letter.txt
       plausible explain mail.plausible letter.txt --for spam
+      plausible explain loans.plausible loans.csv --row 17 --bits
     """
     from plausible.answers import explain as why
     from plausible.files.model import load
 
     model = load(model_file)
-    texts = [text for batch in _read(model, (source,), None, encoding) for text in batch.texts]
-    if len(texts) != 1:
-        raise CallError(f"{source} holds {len(texts):,} documents; explain takes one")
-    result = why(model, texts[0], label, against)
-    record = asdict(result)
-    show.one(record, format_, lambda: _explanation_table(record, top))
+    result = why(model, _single(model, source, where, encoding, row), label, against)
+    result = result.in_bits() if bits else result
+    record = {**asdict(result), "columns": result.by_column()}
+    show.one(record, format_, lambda: _explanation_table(record, top, "bits" if bits else "nats"))
 
 
-def _explanation_table(record: dict[str, Any], top: int) -> str:
+def _single(model: Model, source: str, where: str | None, encoding: str | None, row: int | None) -> Mapping[str, Any]:
+    """The cells of the one document or row that is meant."""
+    found, before = None, 0
+    for batch in _read(model, (source,), where, encoding):
+        at = 0 if row is None else row - 1 - before
+        if found is None and 0 <= at < len(batch):
+            found = batch.take([at]).cells
+        before += len(batch)
+    if found is None or (row is None and before != 1):
+        one = f"there is no row {row}" if row is not None else "explain takes one; say which with --row N"
+        raise CallError(f"{source} holds {before:,} {model.unit}; {one}")
+    return found
+
+
+def _explanation_table(record: dict[str, Any], top: int, unit: str) -> str:
     label, against = record["label"], record["against"]
     shown = record["evidence"][:top]
     rest = record["evidence"][top:]
+    in_columns = len(record["columns"]) > 1 or any(column != "text" for column in record["columns"])
     entries = [
         {
-            "word": word["term"],
+            "column": word["column"],
+            "word" if not in_columns else "value": word["term"],
             "times": word["times"],
             "for": word["weight"],
             label: word["seen"],
@@ -222,15 +263,16 @@ def _explanation_table(record: dict[str, Any], top: int) -> str:
     most = max((abs(word["weight"]) for word in shown), default=0.0)
     for entry in entries:
         entry[""] = ("+" if entry["for"] > 0 else "−") + show.bar(entry["for"], most)
-    out = f"{label} rather than {against}: {record['score']:+.3f} nats (probability {record['probability']:.3f})\n\n"
-    out += show.table(entries, ["word", "times", "for", label, against, ""])
+    names = ["column", "value"] if in_columns else ["word", "times"]
+    out = f"{label} rather than {against}: {record['score']:+.3f} {unit} (probability {record['probability']:.3f})\n\n"
+    out += show.table(entries, [*names, "for", label, against, ""])
     out += f"\nprior {record['prior']:+.3f}"
     if record["absent"]:
         out += f", words it lacks {record['absent']:+.3f}"
     if rest:
-        out += f", {len(rest):,} more words {sum(word['weight'] for word in rest):+.3f}"
+        out += f", {len(rest):,} more {sum(word['weight'] for word in rest):+.3f}"
     if record["ignored"]:
-        out += f"; {len(record['ignored']):,} words are not in the vocabulary"
+        out += f"; {len(record['ignored']):,} words or values are not known to the model"
     return out + "\n"
 
 
@@ -289,6 +331,7 @@ def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -
     """
     import os
 
+    from plausible.about import described, settings
     from plausible.files import is_network
 
     if is_network(model_file):
@@ -299,21 +342,28 @@ def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -
     if given:
         raise CallError("--given is for networks; this is a model of documents")
     from plausible.files.model import load
-    from plausible.model import settings
 
     model = load(model_file)
     classes = {name: model.counts.of(name) for name in model.classes}
+    columns = described(model) if model.variables else {}
     record = {
         "model": model_file,
         "bytes": os.path.getsize(model_file),
         "documents": model.documents,
-        "vocabulary": model.vocabulary if model.documents else 0,
+        **({"vocabulary": model.vocabulary if model.documents else 0} if model.has_text else {}),
         **settings(model),
+        **({"columns": columns} if columns else {}),
         "classes": classes,
     }
 
     def as_table() -> str:
-        facts = [{"fact": key, "value": show.display(value)} for key, value in record.items() if key != "classes"]
+        facts_of = {key: value for key, value in record.items() if key not in ("classes", "columns")}
+        facts_of |= {f"column {name}": kind for name, kind in columns.items()}
+        facts = [
+            {"fact": key, "value": show.display(value)}
+            for key, value in record.items()
+            if key not in ("classes", "columns")
+        ]
         counted = [{"class": name, "documents": count} for name, count in list(classes.items())[:50]]
         more = f"… and {len(classes) - 50:,} more classes\n" if len(classes) > 50 else ""
         return show.table(facts, ["fact", "value"]) + "\n" + show.table(counted, ["class", "documents"]) + more

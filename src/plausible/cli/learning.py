@@ -44,10 +44,12 @@ def learn(source: str | None, sql: str | None, output: str, format_: show.Format
     \b
       plausible learn mail/ -o mail.plausible
       plausible learn tickets.csv --target queue --text subject --text body -o tickets.plausible
+      plausible learn adult.csv --target income --ignore fnlwgt --as education_num=categorical -o adult.plausible
       plausible learn --sql "select text, topic from 'x.parquet'" --target topic -o x.plausible
 
     SOURCE is a folder with one sub-folder a class, mail (mbox, Maildir), a table (CSV, TSV, JSON lines, Parquet),
-    any of them gzipped, or - for standard input.
+    any of them gzipped, or - for standard input. Without --text every column of a table takes part: as a category, a
+    number or a text, by the look of it.
     """
     from plausible.files.model import save
     from plausible.learning.classifier import learn_from
@@ -67,7 +69,8 @@ def _show_model(output: str, model: Model, format_: show.Format | None) -> None:
         "classes": len(model.classes),
         "vocabulary": model.vocabulary if model.documents else 0,
     }
-    line = "{model}: {documents:,} documents, {classes:,} classes, {vocabulary:,} words\n"
+    line = "{model}: {documents:,} " + model.unit + ", {classes:,} classes, {vocabulary:,} words"
+    line += f", {len(model.variables):,} columns\n" if model.variables else "\n"
     show.one(record, format_, lambda: line.format(**record))
 
 
@@ -220,16 +223,12 @@ def estimate(model_file: str, output: str, format_: show.Format | None, **given:
       plausible estimate mail.plausible --smoothing m=100 --drop-most-frequent 100 -o new.plausible
     """
     from plausible.files.model import load, save
-    from plausible.priors import Smoothing
+    from plausible.priors import parsed
 
     changes = rule_changes(given)
     if changes.get("smoothing") == "auto":
         raise CallError("the smoothing can't be chosen without documents; learn with --smoothing auto")
-    if "smoothing" in changes:
-        changes["smoothing"] = Smoothing.parse(changes["smoothing"])
-    if "stop_words" in changes:
-        changes["stop_words"] = frozenset(changes["stop_words"])
-    model = load(model_file).estimate(**changes)
+    model = load(model_file).estimate(**parsed(changes))
     save(model, output)
     _show_model(output, model, format_)
 
@@ -277,25 +276,25 @@ def forget(
 
     Documents that can't have been learned in that class are refused, and the model stays as it is.
     """
-    from plausible.encode import batches, text_columns
+    from plausible.columns import learned_columns
+    from plausible.encode import batches
     from plausible.files.model import load, save
-    from plausible.model import Model
     from plausible.sources import open_source
 
     model = load(model_file)
     if label is not None:
         model.class_index(label)
     source = open_source(sources[0] if len(sources) == 1 else list(sources), headers=model.reading.headers)
-    columns = text_columns(source, model.reading.columns)
-    gone = Model(model.tokens, model.rules, model.reading)
+    columns = learned_columns(source, model.reading.columns)
+    gone = model.untrained()
     for batch in batches(source, columns):
         if label is None and None in batch.labels:
             place = batch.place(batch.labels.index(None))
             raise CallError(f"{place}: which class was it learned with? say --class NAME")
         labels = [label or str(own) for own in batch.labels]
-        gone.update(batch.texts, labels, threads)
+        gone.update(batch.cells, labels, threads, batch.weights)
     model.counts.subtract(gone.counts)
     save(model, output or model_file)
     record = {"model": output or model_file, "forgotten": gone.documents, "documents": model.documents}
-    line = "{model}: {forgotten:,} forgotten, {documents:,} documents left\n"
+    line = "{model}: {forgotten:,} forgotten, {documents:,} " + model.unit + " left\n"
     show.one(record, format_, lambda: line.format(**record))

@@ -26,6 +26,17 @@ def span(text: str | None) -> tuple[int, int] | None:
     return int(low), int(high or low)
 
 
+def pairs(texts: tuple[str, ...], form: str) -> dict[str, str]:
+    """NAME=VALUE texts as a dictionary."""
+    out = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise CallError(f"{text!r}: write {form}")
+        out[name] = value
+    return out
+
+
 def add(*options: Callable[[F], F]) -> Callable[[F], F]:
     def decorate(command: F) -> F:
         for option in reversed(options):
@@ -38,6 +49,15 @@ def add(*options: Callable[[F], F]) -> Callable[[F], F]:
 reading_options = add(
     click.option("--target", metavar="NAME", help="The column that holds the class."),
     click.option("--text", multiple=True, metavar="NAME", help="A column that holds text; several are joined."),
+    click.option(
+        "--as",
+        "kinds",
+        multiple=True,
+        metavar="NAME=KIND",
+        help="What a column is: categorical, continuous, text, bins, bins:N, mdl, or its states low<middle<high.",
+    ),
+    click.option("--ignore", multiple=True, metavar="NAME", help="A column to leave out."),
+    click.option("--weights", metavar="NAME", help="The column that says how much each row counts."),
     click.option("--where", metavar="SQL", help="Only the rows of a table for which this holds: \"split = 'train'\"."),
     click.option("--encoding", metavar="NAME", help="Of the files; recognised when not given."),
     click.option("--headers", metavar="WHICH", help="Of mail and articles: all, none, or NAME,NAME. [subject]"),
@@ -66,6 +86,8 @@ rule_options = add(
         metavar="RULE",
         help="auto, laplace, mle, m=X, a=X; with ,share the prior of a word is its share.",
     ),
+    click.option("--smoothing-of", multiple=True, metavar="NAME=RULE", help="The smoothing of a categorical column."),
+    click.option("--floor", type=float, metavar="X", help="Least variance, as a share of the column's. [1e-9]"),
     click.option("--prior", type=click.Choice(["fractions", "uniform"]), help="Of the classes. [fractions]"),
     click.option("--drop-most-frequent", type=int, metavar="N", help="Leave out the N most frequent words."),
     click.option("--min-count", type=int, metavar="K", help="Leave out words seen less than K times."),
@@ -94,10 +116,13 @@ sql_option = click.option("--sql", metavar="QUERY", help="Read what an SQL query
 def rule_changes(given: dict[str, Any]) -> dict[str, Any]:
     """The fields of `Rules` that the user named, taken out of the command's parameters."""
     changes: dict[str, Any] = {}
-    for name in ("events", "smoothing", "prior", "drop_most_frequent", "min_count", "min_length"):
+    for name in ("events", "smoothing", "prior", "drop_most_frequent", "min_count", "min_length", "floor"):
         value = given.pop(name)
         if value is not None:
             changes[name] = value
+    by_column = pairs(given.pop("smoothing_of"), "--smoothing-of NAME=RULE")
+    if by_column:
+        changes["by_column"] = by_column
     stop_words = given.pop("stop_words")
     if stop_words:
         from plausible.sources import open_source
@@ -112,8 +137,22 @@ def learning_options(given: dict[str, Any]) -> Options:
     from plausible.learning.classifier import options_from
 
     keywords = rule_changes(given)
-    for name in ("model", "raw", "target", "text", "where", "encoding", "headers", "strict", "stem", "threads"):
+    for name in (
+        "model",
+        "raw",
+        "target",
+        "text",
+        "where",
+        "encoding",
+        "headers",
+        "strict",
+        "stem",
+        "threads",
+        "ignore",
+        "weights",
+    ):
         keywords[name] = given.pop(name)
+    keywords["kinds"] = pairs(given.pop("kinds"), "--as NAME=KIND")
     ngrams, chars = span(given.pop("ngrams")), span(given.pop("chars"))
     return options_from(ngrams=ngrams, chars=chars, **keywords)
 

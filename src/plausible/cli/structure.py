@@ -56,7 +56,7 @@ table_options = add(
 @click.option("--rule", default="bdeu", show_default=True, help="From counts to tables: bdeu:10, laplace, m-estimate…")
 @click.option("--seconds", type=float, metavar="S", help="Stop after S seconds, with the best network so far.")
 @click.option("--seed", type=int, metavar="N", help="Of random orders and restarts. [0]")
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="The network file to write (BIF).")
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="The network file to write.")
 @show.format_option
 def structure(source: str, output: str | None, format_: show.Format | None, rule: str, **given: Any) -> None:
     """Learn the arcs of a network, then its tables.
@@ -70,10 +70,12 @@ def structure(source: str, output: str | None, format_: show.Format | None, rule
     and keeps the best network so far.
     """
     from plausible.coding import read_cases
-    from plausible.files.bif import write_bif
+    from plausible.files import write, written_format
     from plausible.learning.fit import fit
     from plausible.learning.structure import learn_structure
 
+    if output is not None:
+        written_format(output)
     cases = read_cases(source, drop=given.pop("drop"), cut=given.pop("cut"), gaps=("", *given.pop("gap")))
     known = _knowledge(given)
     options = {name: value for name, value in given.items() if value is not None}
@@ -88,7 +90,7 @@ def structure(source: str, output: str | None, format_: show.Format | None, rule
         click.echo(f"Note: stopped after {found.steps} steps; this is the best network so far", err=True)
     network = fit(found.graph, cases, rule)
     if output is not None:
-        write_bif(network, output)
+        write(network, output)
     free = {frozenset(edge) for edge in found.pattern.edges}
     rows = [
         {"parent": parent, "child": child, "either_way": frozenset((parent, child)) in free}
@@ -131,9 +133,9 @@ def _order(text: str) -> Graph | list[str]:
 
     if not os.path.isfile(text):
         return _names(text)
-    from plausible.files.bif import read_bif
+    from plausible.files import read
 
-    return read_bif(text).graph
+    return read(text).graph
 
 
 def _line() -> Callable[[Progress], None]:

@@ -1,5 +1,7 @@
-"""scikit-learn's interface; needs scikit-learn."""
+"""scikit-learn's interface: `pip install 'plausible[sklearn]'`."""
 
 from plausible.estimators.mixtures import GaussianMixture
+from plausible.estimators.rows import NaiveBayesClassifier
+from plausible.estimators.texts import TextClassifier
 
-__all__ = ["GaussianMixture"]
+__all__ = ["GaussianMixture", "NaiveBayesClassifier", "TextClassifier"]

@@ -131,6 +131,15 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> Network:
     return form.parse(source, where)
 
 
+def written_format(path: str | os.PathLike[str], format: str | None = None) -> Format:
+    """The format that `write` will use; CallError where the name tells none."""
+    form = format_named(format) if format else format_of(path)
+    if form is None:
+        known = [suffix for form in FORMATS for suffix in form.suffixes]
+        raise CallError(f"{unknown('network file suffix', _suffix(path), known)}; use one of these, or name the format")
+    return form
+
+
 def write(network: Network, path: str | os.PathLike[str], format: str | None = None) -> None:
     """Write a network, in the format that the suffix names if none is given; `.gz` after it packs the file.
 
@@ -146,10 +155,7 @@ def write(network: Network, path: str | os.PathLike[str], format: str | None = N
     ...     read(f"{folder}/coin.xdsl")
     Network('Network', 1 variable, 0 arcs)
     """
-    form = format_named(format) if format else format_of(path)
-    if form is None:
-        known = [suffix for form in FORMATS for suffix in form.suffixes]
-        raise CallError(f"{unknown('network file suffix', _suffix(path), known)}; use one of these, or name the format")
+    form = written_format(path, format)
     text = form.render(network).encode()
     packed = Path(path).suffix.lower() == ".gz"
     with replacing(path) as file:

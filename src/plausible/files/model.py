@@ -1,35 +1,46 @@
 """The model file: a zip of JSON and `.npy` arrays.
 
-`model.json` says what the model is; `text.terms` holds the terms, sorted, one a line; `text.sizes.npy` for each term
-the number of classes that have seen it; `text.labels.npy`, `text.documents.npy`, `text.occurrences.npy` and
+`model.json` says what the model is. Of its text, `text.terms` holds the terms, sorted, one a line; `text.sizes.npy` for
+each term the number of classes that have seen it; `text.labels.npy`, `text.documents.npy`, `text.occurrences.npy` and
 `text.masses.npy` for each of those the class, its documents with the term, the term's occurrences, and their damped and
-normalised sum (see native/terms.hpp). Nothing in the file can run code. The same
-counts and rules give the same bytes, in whatever order they were learned.
+normalised sum (see native/terms.hpp).
+
+Of column i, `column.i.…`: if it is categorical `states.json`, sorted, `sizes.npy` for each state the number of classes
+that have it, `labels.npy` and `counts.npy` for each of those the class and how often; if it is continuous three numbers
+for each class, the sums of w, w x and w x², which are exact: `exponents.npy` (of two, plus 8192), `sizes.npy` and
+`digits.npy` (the bytes of a whole number, least first, two's complement).
+
+Nothing in the file can run code. The same counts and rules give the same bytes, in whatever order they were learned.
 """
 
 from __future__ import annotations
 
 import ast
+import io
 import json
 import math
 import os
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 from plausible.calibration import Calibration
+from plausible.columns import Columns
 from plausible.counts import Counts
-from plausible.encode import Columns
 from plausible.errors import CallError, ModelError, PlausibleError
 from plausible.files.atomic import replacing
 from plausible.model import Model, Reading
 from plausible.priors import Rules, Smoothing
+from plausible.schema import Variable
 from plausible.text import Tokens
 
 FORMAT = 1
-ARRAYS = ("sizes", "labels", "documents", "occurrences", "masses")
+TEXT = ("terms", "sizes.npy", "labels.npy", "documents.npy", "occurrences.npy", "masses.npy")
+CATEGORICAL = ("states.json", "sizes.npy", "labels.npy", "counts.npy")
+CONTINUOUS = ("exponents.npy", "sizes.npy", "digits.npy")
 MOST_UNPACKED = 200
 """A file that unpacks to more than this many times its size is no model."""
 _MAGIC = b"\x93NUMPY\x01\x00"
@@ -37,44 +48,41 @@ _MAGIC = b"\x93NUMPY\x01\x00"
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model; the file is replaced whole or not at all."""
+    with replacing(path) as file:
+        file.write(to_bytes(model))
+
+
+def to_bytes(model: Model) -> bytes:
+    """The bytes of a model file."""
     order = model.counts.order()
-    exported = model.terms.export(order)
     kept = [i for i in sorted(range(len(order)), key=order.__getitem__) if model.counts.documents[i]]
     head = {
         "plausible": FORMAT,
         "classes": model.classes,
         "documents": [model.counts.documents[i] for i in kept],
         "tokens": {"ngrams": model.tokens.ngrams, "chars": model.tokens.chars, "stem": model.tokens.stem},
-        "reading": {
-            "text": model.reading.columns.text,
-            "target": model.reading.columns.target,
-            "headers": model.reading.headers,
-        },
-        "rules": {
-            "events": model.rules.events,
-            "pairs": model.rules.pairs,
-            "m": model.rules.smoothing.m,
-            "a": model.rules.smoothing.a,
-            "share": model.rules.smoothing.share,
-            "prior": model.rules.prior
-            if isinstance(model.rules.prior, str)
-            else dict(sorted(model.rules.prior.items())),
-            "drop_most_frequent": model.rules.drop_most_frequent,
-            "min_count": model.rules.min_count,
-            "min_length": model.rules.min_length,
-            "stop_words": sorted(model.rules.stop_words),
-        },
+        "reading": _reading_to_json(model.reading),
+        "rules": _rules_to_json(model.rules),
         "calibration": _calibration_to_json(model.calibration),
         "choice": model.choice,
     }
-    with (
-        replacing(path) as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive,
-    ):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         _add(archive, "model.json", json.dumps(head, ensure_ascii=False, indent=1).encode())
-        _add(archive, "text.terms", exported["terms"])
-        for name in ARRAYS:
-            _add(archive, f"text.{name}.npy", _npy(*exported[name]))
+        for start, name, members in _families(model.reading.columns):
+            exported = model.counts.families[name].export(order)
+            for member in members:
+                value = exported[member.split(".")[0]]
+                _add(archive, f"{start}.{member}", value if isinstance(value, bytes) else _npy(*value))
+    return held.getvalue()
+
+
+def _families(columns: Columns) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Of each family the start of its members' names, its own name, and how the members' names go on."""
+    if columns.text:
+        yield "text", "text", TEXT
+    for i, variable in enumerate(columns.attributes):
+        yield f"column.{i}", variable.name, CONTINUOUS if variable.kind == "continuous" else CATEGORICAL
 
 
 def load(path: str | os.PathLike[str]) -> Model:
@@ -89,23 +97,28 @@ def load(path: str | os.PathLike[str]) -> Model:
     """
     name = os.fspath(path)
     try:
-        file = open(name, "rb")  # noqa: SIM115
+        with open(name, "rb") as file:
+            data = file.read()
     except FileNotFoundError:
         raise CallError(f"there is no model {name!r}; `plausible learn … -o {name}` makes one") from None
     except OSError as error:
         raise CallError(f"{name} can't be read: {error.strerror or error}") from None
-    with file:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                return _model(_members(archive, os.fstat(file.fileno()).st_size, name), name)
-        except PlausibleError as error:
-            raise error if isinstance(error, ModelError) else _damaged(name, error) from None
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
-            raise ModelError(
-                f"{name} is no whole plausible model (not a zip, truncated or damaged); learn it anew"
-            ) from None
-        except Exception as error:  # what damage brings about has no bounds: a missing key, a wrong type, bad UTF-8
-            raise _damaged(name, error) from None
+    return from_bytes(data, name)
+
+
+def from_bytes(data: bytes, name: str = "the model") -> Model:
+    """The model that `to_bytes` gave; `name` is for messages."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return _model(_members(archive, len(data), name), name)
+    except PlausibleError as error:
+        raise error if isinstance(error, ModelError) else _damaged(name, error) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
+        raise ModelError(
+            f"{name} is no whole plausible model (not a zip, truncated or damaged); learn it anew"
+        ) from None
+    except Exception as error:  # what damage brings about has no bounds: a missing key, a wrong type, bad UTF-8
+        raise _damaged(name, error) from None
 
 
 def _damaged(name: str, error: Exception) -> ModelError:
@@ -113,14 +126,13 @@ def _damaged(name: str, error: Exception) -> ModelError:
 
 
 def _members(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, bytes]:
-    wanted = {"model.json", "text.terms", *(f"text.{array}.npy" for array in ARRAYS)}
     infos = archive.infolist()
     if sum(info.file_size for info in infos) > MOST_UNPACKED * size + (1 << 20):
         raise ModelError(f"{name} would unpack to more than {MOST_UNPACKED} times its size; it is no plausible model")
     members: dict[str, bytes] = {}
     for info in infos:
-        if info.filename in members or info.filename not in wanted:
-            raise ModelError(f"{name} holds an unexpected member {info.filename!r}; it is no plausible model")
+        if info.filename in members:
+            raise ModelError(f"{name} holds {info.filename!r} twice; it is no plausible model")
         if info.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
             raise ModelError(f"{name} is packed in a way that no plausible model is; it is no plausible model")
         with archive.open(info) as member:
@@ -142,38 +154,91 @@ def _model(members: dict[str, bytes], name: str) -> Model:
         raise ValueError("a class has no name")
     if len(classes) != len(documents) or sorted(set(classes)) != classes:
         raise ValueError("its classes are not sorted, or not as many as their counts")
-    if not all(type(n) is int and n > 0 for n in documents) or sum(documents) >= 1 << 63:
+    if not all(type(n) in (int, float) and n > 0 for n in documents) or not sum(documents) < 1 << 63:
         raise ValueError("a class has no documents, or too many")
-    rules, reading, tokens = head["rules"], head["reading"], head["tokens"]
-    named = [*reading["text"], *rules["stop_words"], reading["target"] or "", reading["headers"] or ""]
-    if not all(isinstance(one, str) for one in named) or isinstance(reading["text"], str):
-        raise ValueError("the names of its columns or its stop words are no text")
+    tokens = head["tokens"]
     if len(tokens["ngrams"]) != 2 or len(tokens["chars"] or (1, 1)) != 2:
         raise ValueError("a range has not two ends")
-    members["text.terms"].decode()
     model = Model(
         Tokens(tuple(tokens["ngrams"]), tuple(tokens["chars"]) if tokens["chars"] else None, tokens["stem"]),
-        Rules(
-            events=rules["events"],
-            pairs=rules["pairs"],
-            smoothing=Smoothing(rules["m"], rules["a"], rules["share"]),
-            prior=rules["prior"],
-            drop_most_frequent=rules["drop_most_frequent"],
-            min_count=rules["min_count"],
-            min_length=rules["min_length"],
-            stop_words=frozenset(rules["stop_words"]),
-        ),
-        Reading(Columns(tuple(reading["text"]), reading["target"]), reading["headers"]),
+        _rules_from_json(head["rules"]),
+        _reading_from_json(head["reading"]),
         calibration=_calibration_from_json(head["calibration"]),
     )
     model.choice = str(head["choice"])
-    model.terms.load(
-        members["text.terms"],
-        **{array: _array(members[f"text.{array}.npy"]) for array in ARRAYS},
-        classes=documents,
-    )
-    model.counts = Counts({"text": model.terms}, {label: i for i, label in enumerate(classes)}, list(documents))
+    wanted = {f"{start}.{member}" for start, _, members_ in _families(model.reading.columns) for member in members_}
+    odd = next((member for member in members if member not in wanted and member != "model.json"), None)
+    if odd is not None:
+        raise ModelError(f"{name} holds an unexpected member {odd!r}; it is no plausible model")
+    for start, family, names in _families(model.reading.columns):
+        arrays: dict[str, Any] = {
+            member.split(".")[0]: _array(data) if member.endswith(".npy") else data
+            for member in names
+            for data in [members[f"{start}.{member}"]]
+        }
+        if "terms" in arrays:
+            arrays["terms"].decode()
+        model.counts.families[family].load(classes=documents, **arrays)
+    model.counts = Counts(model.counts.families, {label: i for i, label in enumerate(classes)}, list(documents))
     return model
+
+
+def _rules_to_json(rules: Rules) -> dict[str, Any]:
+    return {
+        "events": rules.events,
+        "pairs": rules.pairs,
+        "smoothing": asdict(rules.smoothing),
+        "prior": rules.prior if isinstance(rules.prior, str) else dict(sorted(rules.prior.items())),
+        "drop_most_frequent": rules.drop_most_frequent,
+        "min_count": rules.min_count,
+        "min_length": rules.min_length,
+        "stop_words": sorted(rules.stop_words),
+        "by_column": {name: asdict(smoothing) for name, smoothing in sorted(rules.by_column.items())},
+        "floor": rules.floor,
+    }
+
+
+def _rules_from_json(given: dict[str, Any]) -> Rules:
+    if not all(isinstance(one, str) for one in (*given["stop_words"], *given["by_column"])):
+        raise ValueError("its stop words are no text")
+    return Rules(
+        **{
+            **given,
+            "smoothing": Smoothing(**given["smoothing"]),
+            "stop_words": frozenset(given["stop_words"]),
+            "by_column": {name: Smoothing(**smoothing) for name, smoothing in given["by_column"].items()},
+        }
+    )
+
+
+def _reading_to_json(reading: Reading) -> dict[str, Any]:
+    return {**asdict(reading.columns), "headers": reading.headers}
+
+
+def _reading_from_json(given: dict[str, Any]) -> Reading:
+    attributes = tuple(
+        Variable(
+            variable["name"],
+            variable["kind"],
+            tuple(variable["states"]),
+            variable["ordered"],
+            tuple(map(float, variable["cuts"])),
+        )
+        for variable in given["attributes"]
+    )
+    if isinstance(given["text"], str) or not all(
+        isinstance(one, str)
+        for one in (*given["text"], given["target"] or "", given["weights"] or "", given["headers"] or "")
+    ):
+        raise ValueError("the names of its columns are no text")
+    names = [*given["text"], *(variable.name for variable in attributes)]
+    if (
+        not names
+        or len(set(names)) < len(names)
+        or not all(v.kind in ("categorical", "continuous") for v in attributes)
+    ):
+        raise ValueError("its columns are of no known kind, or there are none, or one is there twice")
+    return Reading(Columns(tuple(given["text"]), given["target"], attributes, given["weights"]), given["headers"])
 
 
 def _calibration_to_json(calibration: Calibration | None) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +27,9 @@ class Candidate:
     brier: float
 
 
-def choose(model: Model, texts: Sequence[str], labels: Sequence[str], threads: int | None = None) -> list[Candidate]:
+def choose(
+    model: Model, cells: Mapping[str, Any], labels: Sequence[str], threads: int | None = None
+) -> list[Candidate]:
     """Give `model` the rules and the calibration that do best on documents it has learned, each left out in turn.
 
     Words that are damped and weighted are tried first, then plain log-odds; of the better one more and less smoothing;
@@ -41,7 +43,7 @@ def choose(model: Model, texts: Sequence[str], labels: Sequence[str], threads: i
     tried: list[Candidate] = []
 
     def trial(rules: Rules) -> Candidate:
-        candidate = Candidate(rules, _left_out_brier(model, rules, texts, labels, threads))
+        candidate = Candidate(rules, _left_out_brier(model, rules, cells, labels, threads))
         tried.append(candidate)
         return candidate
 
@@ -64,28 +66,28 @@ def choose(model: Model, texts: Sequence[str], labels: Sequence[str], threads: i
         if pairs.brier < best.brier * (1 - MARGIN):
             best = pairs
     model.rules = best.rules
-    model.calibrate(texts, labels, threads)
+    model.calibrate(cells, labels, threads)
     return tried
 
 
-def choose_smoothing(model: Model, texts: Sequence[str], labels: Sequence[str], threads: int | None = None) -> None:
+def choose_smoothing(model: Model, cells: Mapping[str, Any], labels: Sequence[str], threads: int | None = None) -> None:
     """Give `model` the smoothing under which documents it has learned, each left out in turn, are told best."""
-    texts, labels = texts[:ENOUGH], labels[:ENOUGH]
+    cells, labels = {name: column[:ENOUGH] for name, column in cells.items()}, labels[:ENOUGH]
     options = [
         replace(model.rules, smoothing=replace(model.rules.smoothing, m=None, a=a))
         for a in SMOOTHINGS.get(model.rules.events, M_ESTIMATES)
     ]
-    model.rules = min(options, key=lambda rules: _left_out_brier(model, rules, texts, labels, threads))
+    model.rules = min(options, key=lambda rules: _left_out_brier(model, rules, cells, labels, threads))
 
 
 def _left_out_brier(
-    model: Model, rules: Rules, texts: Sequence[str], labels: Sequence[str], threads: int | None
+    model: Model, rules: Rules, cells: Mapping[str, Any], labels: Sequence[str], threads: int | None
 ) -> float:
     import numpy as np
 
     one = Model(model.tokens, rules, model.reading, model.counts)
-    one.calibrate(texts, labels, threads)
-    scores = one.scores_left_out(texts, labels, threads)
+    one.calibrate(cells, labels, threads)
+    scores = one.scores_left_out(cells, labels, threads)
     place = {name: k for k, name in enumerate(scores.classes)}
     truth = np.array([place[label] for label in labels])
     return brier_score(np.exp(np.asarray(scores.log_posterior)), truth)
@@ -107,8 +109,8 @@ def without_pairs(model: Model) -> Model:
     from plausible.counts import Counts
 
     tokens: Any = replace(model.tokens, ngrams=(1, 1))
-    terms = model.terms.words_only()
-    counts = Counts({"text": terms}, dict(model.counts.index), list(model.counts.documents))
+    families: Any = {**model.counts.families, "text": model.terms.words_only()}
+    counts = Counts(families, dict(model.counts.index), list(model.counts.documents))
     words = Model(tokens, model.rules, model.reading, counts, model.calibration)
     words.choice = model.choice
     return words

@@ -1,19 +1,20 @@
-"""Learning to classify text: from a source, or from lists."""
+"""Learning to classify texts and rows: from a source, or from lists."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from plausible.encode import Batch, batches, choose_columns, labelled
+from plausible.columns import Columns, Said, choose_columns
+from plausible.encode import Batch, batches, labelled
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.learning.sample import Sample
 from plausible.model import Model, Reading
-from plausible.priors import Rules, Smoothing
+from plausible.priors import Rules, Smoothing, parsed
 from plausible.sources import Source, open_source
 from plausible.text import Tokens
 
@@ -28,8 +29,7 @@ class Options:
     `smooth` only the smoothing.
     """
 
-    target: str | None = None
-    text: Sequence[str] = ()
+    said: Said = field(default_factory=Said)
     where: str | None = None
     encoding: str | None = None
     headers: str | None = None
@@ -46,10 +46,24 @@ class Options:
             return given
         return open_source(given, encoding=self.encoding, headers=self.headers, where=self.where, strict=self.strict)
 
+    def columns_of(self, source: Source) -> Columns:
+        """The columns that take part, numbers cut into intervals where the user wants them to be."""
+        columns = choose_columns(source, self.said)
+        if not columns.attributes or not self.said.kinds:
+            return columns
+        from plausible.bins import with_cuts
+
+        return with_cuts(source, columns, self.said.kinds)
+
     def model_for(self, source: Source) -> Model:
-        """An untrained model that reads documents as this source is read."""
-        columns = choose_columns(source, self.text, self.target)
-        return Model(self.tokens, self.rules, Reading(columns, self.headers))
+        """An untrained model that reads rows as this source is read."""
+        columns = self.columns_of(source)
+        rules = self.rules
+        if not columns.text and rules.log_odds:
+            rules = replace(rules, events="multinomial", smoothing=Smoothing())
+        if not columns.text and self.auto:
+            raise CallError(f"--model auto chooses how words are taken, and {source.name} has no text; leave it out")
+        return Model(self.tokens, rules, Reading(columns, self.headers))
 
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -69,6 +83,9 @@ def options_from(
     model: Literal["weighted", "plain", "book", "auto"] | None = None,
     target: str | None = None,
     text: str | Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    ignore: str | Sequence[str] = (),
+    weights: str | None = None,
     where: str | None = None,
     encoding: str | None = None,
     headers: str | None = None,
@@ -87,6 +104,8 @@ def options_from(
     model : "weighted", "plain", "book" or "auto"
         See `MODELS`. By default "weighted", or "plain" where one of events, smoothing, prior, drop_most_frequent and
         min_count is given.
+    kinds, ignore, weights
+        See `learn`.
     raw : bool
         Leave the probabilities as they come.
     rules
@@ -110,21 +129,16 @@ def options_from(
     smooth = given.get("smoothing") == "auto"
     if smooth:
         given["smoothing"] = Smoothing(a=0.1)
-    elif "smoothing" in given:
-        given["smoothing"] = Smoothing.parse(given["smoothing"])
-    if "stop_words" in given:
-        given["stop_words"] = frozenset(given["stop_words"])
     if ngrams is None:
         ngrams = (1, 2) if auto and chars is None else (1, 1)
     return Options(
-        target=target,
-        text=(text,) if isinstance(text, str) else tuple(text),
+        said=Said(_names(text), target, kinds, _names(ignore), weights),
         where=where,
         encoding=encoding,
         headers=headers,
         strict=strict,
         tokens=Tokens((ngrams[0], ngrams[1]), (chars[0], chars[1]) if chars else None, stem),
-        rules=Rules(**given),
+        rules=Rules(**parsed(given)),
         raw=raw,
         auto=auto,
         smooth=smooth,
@@ -132,8 +146,12 @@ def options_from(
     )
 
 
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
 def learn(source: Any, labels: Sequence[str] | None = None, **options: Any) -> Model:
-    """Learn to classify documents.
+    """Learn to classify documents or rows.
 
     Parameters
     ----------
@@ -141,8 +159,18 @@ def learn(source: Any, labels: Sequence[str] | None = None, **options: Any) -> M
         A folder with one sub-folder a class, mail, a table, SQL, or a data frame.
     labels : sequence of str, optional
         The class of each document, when `source` is a list of texts.
-    target, text : str
-        The columns of a table that hold the class and the text (several texts are joined).
+    target : str
+        The column of a table that holds the class.
+    text : str or list of str
+        The columns that hold texts, which are joined. Alone it makes a model of these texts; without it every column
+        takes part, as what it is by the look of it.
+    kinds : mapping of str to str
+        What columns are, whatever they look like: "categorical", "continuous", "text", "bins:10", "mdl", or states
+        such as "low<middle<high".
+    ignore : str or list of str
+        Columns to leave out.
+    weights : str
+        The column that says how much each row counts.
     options
         Those of `options_from`, as in `learn(..., events="bernoulli", smoothing="m=100", ngrams=(1, 2), threads=2)`.
 
@@ -156,11 +184,13 @@ def learn(source: Any, labels: Sequence[str] | None = None, **options: Any) -> M
     >>> model = learn(["win money now", "cheap money", "meeting at noon"], ["spam", "spam", "ham"])
     >>> model
     Model(3 documents, 2 classes)
+    >>> learn([{"wind": "weak", "play": "yes"}, {"wind": "strong", "play": "no"}], target="play")
+    Model(2 rows, 2 classes)
     """
     chosen = options_from(**options)
     if labels is not None:
         learner = Learner(Model(chosen.tokens, chosen.rules, Reading(headers=chosen.headers)), chosen)
-        learner.add(source, labels)
+        learner.add(Batch({"text": source}, labels, lambda i: f"document {i}"))
         if not learner.model.documents:
             raise DataError("there are no documents to learn from")
         return learner.finish()
@@ -174,20 +204,20 @@ def learn(source: Any, labels: Sequence[str] | None = None, **options: Any) -> M
 
 
 class Learner:
-    """Counts documents as they come, keeps a sample of them, and in the end calibrates the model on it."""
+    """Counts rows as they come, keeps a sample of those with text, and in the end calibrates the model on it."""
 
-    def __init__(self, model: Model, options: Options) -> None:
-        self.model, self._options, self._sample = model, options, Sample()
+    def __init__(self, model: Model, options: Options, sample: Sample | None = None) -> None:
+        self.model, self._options, self.sample = model, options, sample or Sample()
 
-    def add(self, texts: Sequence[str], labels: Sequence[str]) -> None:
-        self.model.update(texts, labels, self._options.threads)
-        if self._options.auto or self._options.smooth or not self._options.raw:
-            self._sample.add(texts, labels)
+    def add(self, batch: Batch) -> None:
+        self.model.update(batch.cells, batch.labels, self._options.threads, batch.weights)
+        if self.model.has_text and (self._options.auto or self._options.smooth or not self._options.raw):
+            self.sample.add(batch.cells, batch.labels)
 
     def merge(self, other: Learner) -> None:
         """Add what another learner has counted, and its sample."""
         self.model.merge(other.model)
-        self._sample.add(*other._sample.documents())
+        self.sample.add(*other.sample.documents())
 
     def finish(self) -> Model:
         """The model, its rules chosen if they are to be, its probabilities calibrated unless they are to be raw."""
@@ -196,11 +226,13 @@ class Learner:
                 f"there is one class only ({self.model.classes[0]!r}); every document will be of it. Add another class"
             )
             return self.model
-        texts, labels = self._sample.documents()
+        if not self.model.has_text:
+            return self.model
+        cells, labels = self.sample.documents()
         if self._options.auto:
             from plausible.learning.choose import choose, said, without_pairs
 
-            self.model.choice = said(choose(self.model, texts, labels, self._options.threads))
+            self.model.choice = said(choose(self.model, cells, labels, self._options.threads))
             if self.model.tokens.ngrams[1] > 1 and not self.model.rules.pairs:
                 self.model = without_pairs(self.model)
             if self._options.raw:
@@ -209,25 +241,21 @@ class Learner:
         if self._options.smooth:
             from plausible.learning.choose import choose_smoothing
 
-            choose_smoothing(self.model, texts, labels, self._options.threads)
+            choose_smoothing(self.model, cells, labels, self._options.threads)
         if not self._options.raw:
-            self.model.calibrate(texts, labels, self._options.threads)
+            self.model.calibrate(cells, labels, self._options.threads)
         return self.model
 
 
 def learn_from(source: Source, options: Options, progress: Progress | None = None) -> Model:
-    """Learn all the labelled documents of a source, in one pass and bounded memory."""
+    """Learn all the labelled rows of a source, in one pass and bounded memory."""
     learner = Learner(options.model_for(source), options)
-    skipped = read_labelled(
-        source,
-        learner.model,
-        options,
-        lambda batch: learner.add(batch.texts, batch.labels),  # type: ignore[arg-type]
-        progress,
-    )
+    skipped = read_labelled(source, learner.model, options, learner.add, progress)
     if not learner.model.documents:
-        hint = f"all {skipped:,} documents lack a class" if skipped else "it holds no documents"
+        unit = learner.model.unit
+        hint = f"all {skipped:,} {unit} lack a class" if skipped else f"it holds no {unit}"
         raise DataError(f"there is nothing to learn from {source.name}: {hint}")
+    _warn_of_columns(learner.model, source)
     return learner.finish()
 
 
@@ -250,13 +278,21 @@ def read_labelled(
             progress(source)
     say_notes(source.notes, source.name)
     if skipped:
-        warn(f"{skipped:,} documents of {source.name} have no class in {columns.target!r}; they were skipped")
+        warn(f"{skipped:,} {model.unit} of {source.name} have no class in {columns.target!r}; they were skipped")
     return skipped
 
 
 def say_notes(notes: Counter[str], name: str) -> None:
     for note, times in notes.items():
         warn(f"{name}: {note}" + (f" ({times:,} times)" if times > 1 else ""))
+
+
+def _warn_of_columns(model: Model, source: Source) -> None:
+    if model.variables:
+        from plausible.attributes import uninformative
+
+        for name, why in uninformative(model.counts, model.variables).items():
+            warn(f"column {name!r} of {source.name} {why}; it says nothing (--ignore {name} leaves it out)")
 
 
 def warn(message: str) -> None:

@@ -14,13 +14,13 @@ from plausible.learning.mixtures.components import Covariance
 from plausible.learning.mixtures.gaussian import GaussianMixture, gaussian_mixture
 from plausible.learning.mixtures.points import read_points
 from plausible.learning.mixtures.tables import TableMixture, encoded, mixture_of_rows, schema_of
-from plausible.sources import Source
+from plausible.sources import Source, open_source
 
 MOST = 10  # components that "auto" tries
 
 
 def cluster(
-    source: Source,
+    given: Any,
     k: int | Literal["auto"],
     *,
     columns: Sequence[str] = (),
@@ -36,7 +36,7 @@ def cluster(
 
     Parameters
     ----------
-    source : as `open_source` gives it
+    given : anything `open_source` opens, or a source that is open
     columns : those that take part; all by default, or all of numbers where a covariance is named
     leave_out : columns that don't
     categories : columns of numbers whose numbers are names
@@ -46,11 +46,11 @@ def cluster(
 
     Examples
     --------
-    >>> from plausible.sources import open_source
     >>> rows = [{"x": x, "kind": "a"} for x in (1.0, 1.2, 0.8, 5.0, 5.1, 4.9)]
-    >>> cluster(open_source(rows), 2, covariance="spherical").best.sizes.tolist()
+    >>> cluster(rows, 2, covariance="spherical").best.sizes.tolist()
     [3, 3]
     """
+    source = given if isinstance(given, Source) else open_source(given)
     named, without = frozenset(categories), frozenset(leave_out)
     for name in (*columns, *named, *without):
         if name not in source.columns:

@@ -85,7 +85,7 @@ def read_points(source: Source, columns: Sequence[str]) -> Points:
 
 def spread(table: Points) -> Moments:
     """Each column's own count, mean and sum of squared deviations; a column is a component."""
-    block = 1 << 14
+    block = 1 << 12
     total: Moments | None = None
     for first in range(0, table.count, block):
         part = table.values[first : first + block].T

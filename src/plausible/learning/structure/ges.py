@@ -6,6 +6,7 @@ Deleting first, and starting again with something cut, gets past most local best
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ MOST_NEIGHBOURS = 8
 
 Parents = list[list[int]]
 Gains = npt.NDArray[np.float64]
+Place = tuple[int, int, int, int, int, int]
+"""x, y, y's parents, y's undirected neighbours, those of them beside x, and whether x and y are joined."""
+
 Operator = tuple[float, int]
 """What it gains, and the set of neighbours that it directs."""
 
@@ -69,11 +73,11 @@ class _Search:
         self.watch = watch
         self.last = Pattern(n)
         self.ends: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
-        self.around: list[list[tuple[int, ...]]] = [[()] * n for _ in range(n)]
+        self.known: dict[Place, list[Operator]] = {}
         self.operators: list[list[list[Operator]]] = [[[] for _ in range(n)] for _ in range(n)]
         self.inserts = np.full((n, n), -np.inf)
         self.deletes = np.full((n, n), -np.inf)
-        self.refresh(self.last, range(n))
+        self.refresh(self.last, permutations(range(n), 2))
 
     def run(self, parents: Parents) -> Iterator[tuple[Parents, float]]:
         """Each better graph that is found, with its score."""
@@ -128,41 +132,48 @@ class _Search:
     def look(self, pattern: Pattern) -> None:
         """Bring the operators up to date with a pattern."""
         n = len(self.inserts)
-        moved = [v for v in range(n) if pattern.around(v) != self.last.around(v)]
+        pairs: dict[tuple[int, int], None] = {}
+        for v in range(n):
+            if (pattern.parents[v], pattern.near[v]) != (self.last.parents[v], self.last.near[v]):
+                pairs.update(((u, v), None) for u in range(n) if u != v)
+            moved = pattern.adjacent(v) ^ self.last.adjacent(v)
+            if moved:
+                pairs.update(((v, u), None) for u in range(n) if u != v and moved & (pattern.near[u] | 1 << u))
         self.last = pattern
-        self.refresh(pattern, moved)
+        self.refresh(pattern, pairs)
 
-    def refresh(self, pattern: Pattern, moved: Iterable[int]) -> None:
-        n = len(self.inserts)
-        changed: list[tuple[int, int]] = []
-        for x, y in dict.fromkeys(pair for v in moved for u in range(n) if u != v for pair in ((u, v), (v, u))):
+    def refresh(self, pattern: Pattern, pairs: Iterable[tuple[int, int]]) -> None:
+        fresh: dict[Place, list[tuple[int, int]]] = {}
+        places: list[Place] = []
+        for x, y in pairs:
             beside = pattern.adjacent(x)
-            around = (pattern.parents[y], pattern.near[y], beside & pattern.near[y], beside >> y & 1)
-            if around != self.around[x][y]:
-                self.around[x][y] = around
-                changed.append((x, y))
-        choices = {(x, y): list(self.choices(x, y)) for x, y in changed}
+            place = (x, y, pattern.parents[y], pattern.near[y], beside & pattern.near[y], beside >> y & 1)
+            places.append(place)
+            if place not in self.known:
+                fresh[place] = list(self.choices(*place))
         self.scorer.learn(
             family
-            for (x, y), found in choices.items()
+            for (x, y, *_), found in fresh.items()
             for _, base in found
             for family in ((y, base), (y, base | 1 << x))
         )
-        for (x, y), found in choices.items():
-            joined = self.around[x][y][3]
+        for place, found in fresh.items():
+            x, y, *_, joined = place
             sign = -1 if joined else 1
             gains = [
                 (sign * (self.scorer.of(y, base | 1 << x) - self.scorer.of(y, base)), chosen) for chosen, base in found
             ]
             gains.sort(reverse=True)
-            self.operators[x][y] = gains
-            top = gains[0][0] if gains else -np.inf
+            self.known[place] = gains
+        for place in places:
+            x, y, *_, joined = place
+            operators = self.operators[x][y] = self.known[place]
+            top = operators[0][0] if operators else -np.inf
             self.deletes[x, y] = top if joined else -np.inf
             self.inserts[x, y] = -np.inf if joined else top
 
-    def choices(self, x: int, y: int) -> Iterator[tuple[int, int]]:
+    def choices(self, x: int, y: int, parents: int, near: int, beside: int, joined: int) -> Iterator[tuple[int, int]]:
         """The sets that an operator on x and y may direct, and y's other parents in the scores it compares."""
-        parents, near, beside, joined = self.around[x][y]
         if not joined:
             for chosen in _few(near & ~beside):
                 base = beside | chosen | parents

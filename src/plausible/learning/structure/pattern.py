@@ -57,9 +57,6 @@ class Pattern:
     def adjacent(self, x: int) -> int:
         return self.parents[x] | self.children[x] | self.near[x]
 
-    def around(self, x: int) -> tuple[int, int, int]:
-        return self.parents[x], self.children[x], self.near[x]
-
     def join(self, x: int, y: int) -> None:
         """A plain edge between x and y, whatever was there."""
         self.part(x, y)

@@ -177,7 +177,15 @@ class Scorer:
 
 
 def score_graph(graph: Graph, counter: Counter, score: str | Score = "bdeu") -> float:
-    """How well a graph fits the data."""
+    """How well a graph fits the data.
+
+    Examples
+    --------
+    >>> from plausible.coding import read_cases
+    >>> cases = read_cases([{"rain": r, "wet": w} for r, w in ["nn", "ny", "yy", "yy"]])
+    >>> round(score_graph(Graph({"wet": ["rain"]}), cases, "k2"), 4)  # 2!2!/5! · 1!1!/3! · 2!/3!
+    -6.2916
+    """
     scorer = Scorer(counter, score)
     place = places(counter.variables)
     positions(place, graph.nodes)

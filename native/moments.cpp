@@ -1,0 +1,109 @@
+// Sums of weights, of values and of their squares, of each class, exactly.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "arrays.hpp"
+#include "exact_sum.hpp"
+#include "module.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+class Moments {
+public:
+    // Counts values[i] for the class labels[i]; NaN takes no part.
+    void count(arrays::In<double, 1> values, arrays::In<std::int32_t, 1> labels, std::optional<arrays::In<double, 1>> weights) {
+        if (labels.size() != values.size() || (weights && weights->size() != values.size()))
+            throw nb::value_error("values, labels and weights must be of one length");
+        for (std::size_t i = 0; i < labels.size(); ++i)
+            if (labels.data()[i] < 0) throw nb::value_error("a class index is out of range");
+            else reach(static_cast<std::size_t>(labels.data()[i]));
+        for (std::size_t i = 0; i < values.size(); ++i)
+            if (std::isinf(values.data()[i])) throw nb::value_error("a value is infinite");
+        const nb::gil_scoped_release release;
+        const double* value = values.data();
+        const std::int32_t* label = labels.data();
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if (std::isnan(value[i])) continue;
+            Sums& sums = classes_[static_cast<std::size_t>(label[i])];
+            if (weights) sums.add(Parts(value[i]), Parts(weights->data()[i]));
+            else sums.add(Parts(value[i]));
+        }
+    }
+
+    void add(const Moments& other, const std::vector<std::size_t>& to, int sign) {
+        if (to.size() < other.classes_.size()) throw nb::value_error("each class must be given a place");
+        for (std::size_t c = 0; c < other.classes_.size(); ++c) {
+            reach(to[c]);
+            for (std::size_t power = 0; power < 3; ++power)
+                classes_[to[c]].of[power].add(other.classes_[c].of[power], sign);
+        }
+    }
+
+    // Adds mantissa * 2^exponent to a sum.
+    void deposit(std::size_t label, std::size_t power, std::int64_t mantissa, int exponent) {
+        reach(label);
+        if (power > 2 || exponent < -8000 || exponent > 8000) throw nb::value_error("a sum is out of range");
+        classes_[label].of[power].add(mantissa, exponent);
+    }
+
+    // A sum in pieces (exponent, high, low): it is the total of (high * 2^64 + low) * 2^exponent.
+    nb::list pieces(std::size_t label, std::size_t power) const {
+        nb::list out;
+        if (label < classes_.size())
+            classes_[label].of.at(power).each([&](int exponent, Wide sum) {
+                out.append(nb::make_tuple(exponent, static_cast<std::int64_t>(sum >> 64), static_cast<std::uint64_t>(sum)));
+            });
+        return out;
+    }
+
+    std::size_t classes() const { return classes_.size(); }
+
+private:
+    struct Sums {
+        std::array<ExactSum, 3> of;  // of w, w x and w x^2
+
+        void add(Parts x) {
+            of[0].add(1, 0);
+            of[1].add(x.mantissa, x.exponent);
+            of[2].add_product(Wide{x.mantissa} * x.mantissa, 2 * x.exponent);
+        }
+
+        void add(Parts x, Parts w) {
+            of[0].add(w.mantissa, w.exponent);
+            of[1].add_product(Wide{w.mantissa} * x.mantissa, w.exponent + x.exponent);
+            const Wide square = Wide{x.mantissa} * x.mantissa;
+            const int exponent = w.exponent + 2 * x.exponent;
+            of[2].add_product(w.mantissa * (square & ((Wide{1} << 53) - 1)), exponent);
+            of[2].add_product(w.mantissa * (square >> 53), exponent + 53);
+        }
+    };
+
+    void reach(std::size_t label) {
+        if (label >= classes_.size()) classes_.resize(label + 1);
+    }
+
+    std::vector<Sums> classes_;
+};
+
+}  // namespace
+
+void bind_moments(nb::module_& m) {
+    using namespace nb::literals;
+    nb::class_<Moments>(m, "Moments", "Exact sums of w, w x and w x^2 of each class: powers 0, 1 and 2.")
+        .def(nb::init<>())
+        .def("count", &Moments::count, "values"_a, "labels"_a, "weights"_a = nb::none(),
+             "Count finite values, the i-th for the class labels[i]; NaN takes no part.")
+        .def("add", &Moments::add, "other"_a, "labels"_a, "sign"_a,
+             "Add (sign 1) or take away (-1) other sums, whose class i is class labels[i] here.")
+        .def("deposit", &Moments::deposit, "label"_a, "power"_a, "mantissa"_a, "exponent"_a,
+             "Add mantissa * 2^exponent to a sum.")
+        .def("pieces", &Moments::pieces, "label"_a, "power"_a,
+             "A sum as (exponent, high, low), which stand for (high * 2^64 + low) * 2^exponent each.")
+        .def_prop_ro("classes", &Moments::classes);
+}

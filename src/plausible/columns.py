@@ -1,0 +1,258 @@
+"""Which columns of a source take part and what each is: named by the user, or found by looking at the first rows."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+from plausible.errors import CallError, PlausibleWarning, unknown
+from plausible.schema import Kind, Variable
+from plausible.sources import Source
+
+TARGET_NAMES = ("class", "label", "target", "category", "topic")
+TEXT_NAMES = ("text", "message", "body", "content", "document")
+KINDS = ("categorical", "continuous", "text", "bins", "bins:N", "mdl", "low<middle<high", "one|other")
+
+ROWS_TO_LOOK_AT = 8192
+FEW = 10
+"""Whole numbers with at most this many values, each seen five times or more on average, are categories."""
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a source that take part.
+
+    Attributes
+    ----------
+    text : tuple of str
+        Texts, joined into one document.
+    target : str, optional
+        The class.
+    attributes : tuple of Variable
+        Categorical and continuous columns.
+    weights : str, optional
+        How much each row counts.
+    """
+
+    text: tuple[str, ...] = ("text",)
+    target: str | None = "class"
+    attributes: tuple[Variable, ...] = ()
+    weights: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the user says of columns: names of texts, the class and the weights, what others are, and what to ignore."""
+
+    text: tuple[str, ...] = ()
+    target: str | None = None
+    kinds: Mapping[str, str] | None = None
+    ignored: tuple[str, ...] = ()
+    weights: str | None = None
+
+    def names(self) -> Iterable[str]:
+        return (
+            *self.text,
+            *(self.kinds or {}),
+            *self.ignored,
+            *(name for name in (self.target, self.weights) if name),
+        )
+
+
+def choose_columns(source: Source, said: Said | None = None) -> Columns:
+    """The columns that the user named, and what all others are by the look of them.
+
+    Columns named as text, with nothing else said, are all that takes part. Without them each column is looked at.
+
+    Raises
+    ------
+    CallError
+        For an unknown column, and where no column can be the class or nothing is left to learn from.
+    """
+    said = said or Said()
+    for name in said.names():
+        if name not in source.columns:
+            raise CallError(unknown(f"column of {source.name}", name, source.columns))
+    if source.documents:
+        return Columns(said.text or ("text",), said.target or "class")
+    target = said.target or _named(source.columns, TARGET_NAMES)
+    if target is None:
+        raise CallError(f"which column of {source.name} is the class? say --target NAME (columns: {_list(source)})")
+    if target in said.text:
+        raise CallError(f"column {target!r} is both the class and text; name another --text")
+    if said.text and not said.kinds and not said.ignored:
+        return Columns(said.text, target, (), said.weights)
+    rest = [name for name in source.columns if name not in (target, said.weights, *said.ignored)]
+    kinds = {**_looked_at(source, rest, said), **dict.fromkeys(said.text, "text"), **(said.kinds or {})}
+    texts = tuple(name for name in rest if kinds[name] == "text")
+    attributes = tuple(_variable(name, kinds[name]) for name in rest if kinds[name] not in ("text", "ignored"))
+    if not texts and not attributes:
+        raise CallError(f"no column of {source.name} is left to learn from (columns: {_list(source)})")
+    if texts and any(variable.name == "text" for variable in attributes):
+        raise CallError("a column named 'text' is not text while others are; rename it, or say --as text=text")
+    return Columns(texts, target, attributes, said.weights)
+
+
+def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
+    folded = {name.casefold(): name for name in reversed(columns)}
+    return next((folded[name] for name in names if name in folded), None)
+
+
+def _list(source: Source) -> str:
+    return ", ".join(repr(name) for name in source.columns)
+
+
+def _variable(name: str, kind: str) -> Variable:
+    """The variable that a kind means; one that is to be cut into intervals is still continuous.
+
+    >>> _variable("size", "small<medium<large")
+    Variable(name='size', kind='categorical', states=('small', 'medium', 'large'), ordered=True, cuts=())
+    """
+    for sign in "<|":
+        if sign in kind:
+            return Variable(name, "categorical", tuple(kind.split(sign)), ordered=sign == "<")
+    if kind in ("categorical", "continuous"):
+        return Variable(name, kind)  # type: ignore[arg-type]
+    if binning(kind):
+        return Variable(name, "continuous")
+    raise CallError(f"--as {name}={kind}: " + unknown("kind of column", kind, KINDS))
+
+
+def binning(kind: str) -> int | Literal["mdl"] | None:
+    """Into how many intervals a kind cuts a column, or that their number is found by the description length.
+
+    >>> [binning(kind) for kind in ("bins", "bins:4", "mdl", "text")]
+    [10, 4, 'mdl', None]
+    """
+    if kind == "mdl":
+        return "mdl"
+    word, colon, number = kind.partition(":")
+    if word != "bins" or (colon and not number.isdecimal()):
+        return None
+    if colon and int(number) < 2:
+        raise CallError(f"{kind}: choose at least 2 intervals")
+    return int(number) if colon else 10
+
+
+def _looked_at(source: Source, names: Sequence[str], said: Said) -> dict[str, str]:
+    """What each column is by its first rows, and a warning of what the user may want otherwise."""
+    unsaid = [name for name in names if name not in (said.kinds or {}) and name not in said.text]
+    cells: dict[str, list[str]] = {name: [] for name in unsaid}
+    seen = 0
+    for table in source.tables(unsaid):
+        for name in unsaid:
+            cells[name] += filter(None, islice(table.columns[name], ROWS_TO_LOOK_AT))
+        seen += len(table)
+        if seen >= ROWS_TO_LOOK_AT:
+            break
+    named = _named(unsaid, TEXT_NAMES)
+    kinds: dict[str, str] = {}
+    for name in unsaid:
+        kind, why = look(cells[name])
+        if kind not in ("continuous", "text") and (name == named or (kind == "ignored" and len(names) == 1)):
+            kind, why = "text", ""
+        kinds[name] = kind
+        if why:
+            why = why.replace("NAME", name)
+            warnings.warn(f"{source.name}, column {name!r} {why}", PlausibleWarning, stacklevel=2)
+    return kinds
+
+
+def look(cells: Sequence[str]) -> tuple[Kind | Literal["ignored"], str]:
+    """What a column is, by cells that are not missing; and what to say of it, if anything.
+
+    Examples
+    --------
+    >>> look(["red", "blue", "red"])
+    ('categorical', '')
+    >>> look(["3.5", "4", "-1e3"])
+    ('continuous', '')
+    >>> look([f"D{day}" for day in range(14)])
+    ('ignored', 'is different in every row: left out as an identifier; --as NAME=categorical takes it in')
+    >>> look(["4", "6", "8"] * 10)[0]
+    'categorical'
+    """
+    values, n = set(cells), len(cells)
+    if not n:
+        return "categorical", ""
+    numbers = [number for number in map(_number, values) if number is not None]
+    if len(numbers) == len(values):
+        return _look_at_numbers(cells, numbers)
+    if all(_DATE.fullmatch(value) for value in values):
+        if 5 * len(values) <= n and len(values) <= 100:
+            return "categorical", ""
+        return "ignored", (
+            "holds dates: left out; add columns such as the month or the age in days, or --as NAME=categorical"
+        )
+    longish = sum(len(value.split()) >= 4 or len(value) >= 50 for value in values) >= len(values) / 2
+    if longish and 2 * len(values) > n:
+        return "text", ""
+    if numbers and 2 * len(numbers) > len(values) > FEW:
+        odd = min(value for value in values if _number(value) is None)
+        return "categorical", (
+            f"holds numbers, but also {odd!r}: taken as categories; mend or empty those cells to have it as numbers"
+        )
+    if n >= 5 and (len(values) == n or (n >= 100 and len(values) > 0.9 * n)):
+        almost = "" if len(values) == n else "almost "
+        return "ignored", (
+            f"is different in {almost}every row: left out as an identifier; --as NAME=categorical takes it in"
+        )
+    return "categorical", ""
+
+
+def _look_at_numbers(cells: Sequence[str], numbers: Sequence[float]) -> tuple[Kind | Literal["ignored"], str]:
+    n, different = len(cells), len(numbers)
+    whole = all(number == number // 1 for number in numbers)
+    if whole and n >= 8 and different == n and max(numbers) - min(numbers) == n - 1:
+        return "ignored", "numbers the rows: left out as an identifier; --as NAME=continuous takes it in"
+    if whole and different <= FEW and n >= 5 * different:
+        if different <= 2:
+            return "categorical", ""
+        return "categorical", (
+            f"holds numbers with {different} different values: taken as categories; --as NAME=continuous for numbers"
+        )
+    return "continuous", ""
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def learned_columns(source: Source, learned: Columns) -> Columns:
+    """The columns of a source that is to be classified: those that were learned, and the class if it is there."""
+    if source.documents:
+        if not learned.text:
+            raise CallError(f"{source.name} holds documents, and the model was learned from the columns of a table")
+        return Columns(("text",), "class", learned.attributes)
+    target = learned.target if learned.target in source.columns else None
+    weights = learned.weights if learned.weights in source.columns else None
+    there = [variable.name for variable in learned.attributes if variable.name in source.columns]
+    absent = [variable.name for variable in learned.attributes if variable.name not in source.columns]
+    found = _named(source.columns, TEXT_NAMES)
+    text = learned.text
+    if learned.text == ("text",) and "text" not in source.columns and found is not None:
+        text = (found,)
+    lacking = [name for name in text if name not in source.columns]
+    if lacking and (not learned.attributes or len(lacking) < len(text)):
+        raise CallError(
+            unknown(f"column of {source.name}", lacking[0], source.columns) + "; the model was learned from it"
+        )
+    if learned.attributes and not there and lacking == list(text):
+        raise CallError(
+            f"{source.name} has none of the columns that the model was learned from "
+            f"({', '.join(repr(name) for name in [*text, *absent])})"
+        )
+    for name in [*lacking, *absent]:
+        warnings.warn(
+            f"{source.name} has no column {name!r}: it is missing in every row", PlausibleWarning, stacklevel=2
+        )
+    return Columns(() if lacking else text, target, learned.attributes, weights)

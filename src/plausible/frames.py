@@ -1,0 +1,118 @@
+"""Data frames straight to cells: numbers and codes by the frame's own means, without a copy of our own making."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals
+import numpy as np
+import numpy.typing as npt
+
+from plausible.counts import Coded
+from plausible.errors import DataError
+from plausible.schema import Variable
+from plausible.sources import cell_text
+
+NARROW = 1 << 16
+"""Whole numbers that span no more than this are coded by their distance from the least."""
+
+
+def frame_columns(frame: Any) -> dict[str, Any] | None:
+    """The columns of an eager data frame by name, or None if it is no data frame."""
+    try:
+        known = narwhals.from_native(frame, eager_only=True)
+    except TypeError:
+        return None
+    names = [str(name) for name in known.columns]
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise DataError(f"two columns have the name {twice!r}; rename one")
+    return dict(zip(names, known.iter_columns(), strict=True))
+
+
+def column_cells(column: Any, variable: Variable | None) -> tuple[Any, bool]:
+    """The cells of a column, as the variable is or else as the column is; and whether it holds numbers."""
+    numeric = column.dtype.is_numeric() if isinstance(column, narwhals.Series) else column.dtype.kind in "iuf"
+    wants_numbers = numeric if variable is None else variable.kind == "continuous" or bool(variable.cuts)
+    if wants_numbers:
+        name = variable.name if variable is not None else "a column"
+        return _encoded(_numbers(column, numeric, name), variable), numeric
+    return _states(column), numeric
+
+
+def _numbers(column: Any, numeric: bool, name: str) -> npt.NDArray[np.float64]:
+    if not numeric:
+        from plausible.sources.table import as_numbers
+
+        values = column.to_list() if isinstance(column, narwhals.Series) else list(column)
+        return as_numbers([None if _missing(value) else value for value in values], name, lambda i: f"row {i + 1}")
+    array = column.to_numpy() if isinstance(column, narwhals.Series) else column
+    return np.ascontiguousarray(array, np.float64)
+
+
+def _encoded(numbers: npt.NDArray[np.float64], variable: Variable | None) -> Any:
+    if variable is None:
+        return numbers
+    from plausible.encode import encoded
+
+    return encoded(numbers, variable, len(numbers), lambda i: f"row {i + 1}")
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value != value
+
+
+def _states(column: Any) -> Any:
+    """A column as codes, or as the objects that it holds."""
+    if not isinstance(column, narwhals.Series):
+        return coded(column) if column.dtype.kind in "iufb" else column
+    native = column.to_native()
+    textual = isinstance(column.dtype, narwhals.String | narwhals.Categorical | narwhals.Enum)
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
+        states = [cell_text(state) or "" for state in native.cat.categories.tolist()]
+        return Coded(native.cat.codes.to_numpy().astype(np.int32), states)
+    if textual and column.implementation.is_polars():
+        return _polars_codes(column.cast(narwhals.Categorical).to_native())
+    if textual and column.implementation.is_pyarrow():
+        encoded = native.combine_chunks().dictionary_encode()
+        return Coded(
+            encoded.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False),
+            [cell_text(state) or "" for state in encoded.dictionary.to_pylist()],
+        )
+    if column.dtype.is_numeric() or column.dtype == narwhals.Boolean:
+        if column.null_count() or column.dtype.is_float():
+            return coded(np.ascontiguousarray(column.cast(narwhals.Float64).to_numpy(), np.float64))
+        return coded(column.to_numpy())
+    array = column.to_numpy()
+    return array if array.dtype == object else column.to_list()
+
+
+def _polars_codes(column: Any) -> Coded:
+    """A categorical column of polars, whose numbers of categories may be any, as codes of those that occur."""
+    known = column.drop_nulls().unique()
+    numbers = known.to_physical().to_numpy().astype(np.int64)
+    place = np.full(int(numbers.max(initial=-1)) + 2, -1, np.int32)
+    place[numbers] = np.arange(len(numbers), dtype=np.int32)
+    codes = column.to_physical().cast(int).fill_null(len(place) - 1).to_numpy()
+    return Coded(place[codes], known.cast(str).to_list())
+
+
+def coded(values: npt.NDArray[Any]) -> Coded:
+    """Numbers as states, NaN as missing.
+
+    >>> coded(np.array([3, 5, 3])).states
+    ['3', '4', '5']
+    >>> coded(np.array([0.5, np.nan, 1.0])).codes.tolist()
+    [0, -1, 1]
+    """
+    if values.dtype.kind == "b":
+        return Coded(values.astype(np.int32), ["false", "true"])
+    if values.dtype.kind in "iu" and len(values):
+        least, most = int(values.min()), int(values.max())
+        if most - least < NARROW:
+            return Coded((values - least).astype(np.int32), [str(number) for number in range(least, most + 1)])
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+    states, codes = np.unique(values[~missing], return_inverse=True)
+    out = np.full(len(values), -1, np.int32)
+    out[~missing] = codes
+    return Coded(out, [cell_text(state) or "" for state in states.tolist()])

@@ -1,0 +1,248 @@
+"""Moments: exact sums of a continuous variable in each class, and the normal distributions made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plausible import _native
+from plausible.categories import wide
+from plausible.counts import Arrays
+from plausible.schema import Variable
+
+Floats = npt.NDArray[np.float64]
+Sums = tuple[Fraction, Fraction, Fraction]
+
+MOST_LOST = 1e-3
+"""Where taking a row away leaves less than this share of a sum of squares, it is worked out from the exact sums."""
+
+
+class Moments:
+    """The sums of w, w x and w x² of each class, without rounding.
+
+    A sum is kept by binary exponent, 128 bits each, so it is the same in whatever order, chunks, threads or files the
+    rows came, and rows can be taken away again. That is stronger than merging means and squared deviations (Chan et
+    al. 1979), which is right to rounding only. Mean and variance are worked out of the sums in rational numbers when
+    they are estimated; a floor of the variance lives there and never here.
+
+    Examples
+    --------
+    >>> heights = Moments()
+    >>> heights.count(np.array([1e16, 1.0, -1e16, np.nan]), np.zeros(4, np.int32))
+    >>> heights.sums(0)
+    (Fraction(3, 1), Fraction(1, 1), Fraction(200000000000000000000000000000001, 1))
+    """
+
+    def __init__(self) -> None:
+        self._sums = _native.Moments()
+
+    def count(self, cells: Any, labels: npt.ArrayLike, threads: int = 1, weights: Floats | None = None) -> None:
+        self._sums.count(np.ascontiguousarray(cells, float), np.asarray(labels), weights)
+
+    def merge(self, other: Moments, labels: Sequence[int]) -> None:
+        self._sums.add(other._sums, list(labels), 1)
+
+    def subtract(self, other: Moments, labels: Sequence[int], left: Sequence[float]) -> None:
+        self._sums.add(other._sums, list(labels), -1)
+
+    def uncovered(self, other: Moments, labels: Sequence[int], left: Sequence[float]) -> str:
+        """A mean of values that can't have been among those here: what is left would have a negative variance."""
+        for label in range(other._sums.classes):
+            gone = other.sums(label)
+            n, s, q = (mine - theirs for mine, theirs in zip(self.sums(labels[label]), gone, strict=True))
+            if n < 0 or n * q < s * s or (not n and (s or q)):
+                return f"{float(gone[1] / gone[0]):g}" if gone[0] else "a number"
+        return ""
+
+    def sums(self, label: int) -> Sums:
+        """The sums of w, w x and w x² of a class."""
+        w, x, squares = (_total(self._sums.pieces(label, power)) for power in range(3))
+        return w, x, squares
+
+    def export(self, order: Sequence[int]) -> Arrays:
+        """Three sums a class: `exponents` (of two, plus 8192), `sizes` (bytes) and `digits` (two's complement).
+
+        Classes after the last one with a value are left out.
+        """
+        at = {place: label for label, place in enumerate(order)}
+        filled = 1 + max((place for place in at if self.sums(at[place])[0]), default=-1)
+        exponents, sizes, digits = [], [], b""
+        for place in range(filled):
+            for total in self.sums(at[place]):
+                mantissa, exponent = total.numerator, 1 - total.denominator.bit_length()
+                trailing = (mantissa & -mantissa).bit_length() - 1 if mantissa else 0
+                mantissa, exponent = mantissa >> trailing, exponent + trailing
+                size = mantissa.bit_length() // 8 + 1
+                exponents.append(exponent + 8192)
+                sizes.append(size)
+                digits += mantissa.to_bytes(size, "little", signed=True)
+        return {
+            "exponents": ("u2", np.array(exponents, "<u2").tobytes()),
+            "sizes": ("u2", np.array(sizes, "<u2").tobytes()),
+            "digits": ("u1", digits),
+        }
+
+    def load(self, classes: Sequence[float], *, exponents: Any, sizes: Any, digits: Any) -> None:
+        """Take in what `export` gave."""
+        powers, lengths, data = wide(exponents).tolist(), wide(sizes).tolist(), digits[1]
+        if (
+            len(powers) > 3 * len(classes)
+            or len(powers) % 3
+            or len(powers) != len(lengths)
+            or sum(lengths) != len(data)
+        ):
+            raise ValueError("the arrays of a column differ in length")
+        at = 0
+        for i, (exponent, size) in enumerate(zip(powers, lengths, strict=True)):
+            mantissa = int.from_bytes(data[at : at + size], "little", signed=True)
+            at += size
+            for shift, piece in enumerate(_pieces(mantissa)):
+                self._sums.deposit(i // 3, i % 3, piece, exponent - 8192 + 62 * shift)
+        for label, rows in enumerate(classes):
+            n, s, q = self.sums(label)
+            if not 0 <= n <= rows or n * q < s * s or (not n and (s or q)):
+                raise ValueError("the sums of a column contradict each other")
+
+    def estimate(self, floor: float, classes: int) -> Normal:
+        """The normal distribution of each class, none with a variance below `floor` times that of all rows."""
+        sums = [self.sums(label) for label in range(classes)]
+        everything: Sums = (
+            sum(a for a, _, _ in sums) + Fraction(0),
+            sum(b for _, b, _ in sums) + Fraction(0),
+            sum(c for _, _, c in sums) + Fraction(0),
+        )
+        return Normal(sums, everything, Spread.of(sums), Spread.of([everything]), floor)
+
+
+def _total(pieces: list[tuple[int, int, int]]) -> Fraction:
+    if not pieces:
+        return Fraction(0)
+    least = min(exponent for exponent, _, _ in pieces)
+    mantissa = sum(((high << 64) + low) << (exponent - least) for exponent, high, low in pieces)
+    return Fraction(mantissa << least) if least >= 0 else Fraction(mantissa, 1 << -least)
+
+
+def _pieces(mantissa: int) -> list[int]:
+    """A whole number in pieces of 62 bits, the lowest first, all of its sign."""
+    sign, left, out = (-1 if mantissa < 0 else 1), abs(mantissa), []
+    while left:
+        out.append(sign * (left & ((1 << 62) - 1)))
+        left >>= 62
+    return out
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Weight, mean and sum of squared deviations of each class; the exact mean is mean + rest."""
+
+    n: Floats
+    mean: Floats
+    rest: Floats
+    squares: Floats
+
+    @classmethod
+    def of(cls, sums: Sequence[Sums]) -> Spread:
+        rows = []
+        for n, s, q in sums:
+            mean = s / n if n else Fraction(0)
+            rows.append((float(n), float(mean), float(mean - Fraction(float(mean))), float(q - s * mean)))
+        return cls(*np.array(rows, float).reshape(-1, 4).T.copy())
+
+    def less(self, x: Floats, label: npt.NDArray[np.intp], w: Floats, sums: Sequence[Sums]) -> Spread:
+        """What is left of each row's class without the row; `rest` is about the mean that was."""
+        n, mean, rest, squares = self.n[label], self.mean[label], self.rest[label], self.squares[label]
+        off = (x - mean) - rest
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = Spread(n - w, mean, rest - w * off / (n - w), squares - w * off * off * n / (n - w))
+        for i in np.flatnonzero((left.n > 0) & (left.squares < MOST_LOST * squares)):
+            value, weight = Fraction(x[i]), Fraction(w[i])
+            n_, s_, q_ = sums[label[i]]
+            n_, s_, q_ = n_ - weight, s_ - weight * value, q_ - weight * value * value
+            left.rest[i] = s_ / n_ - Fraction(mean[i])
+            left.squares[i] = q_ - s_ * s_ / n_
+        return left
+
+
+@dataclass(frozen=True)
+class Normal:
+    """A normal distribution for each class, with the class's own mean and (maximum likelihood) variance.
+
+    A class without a value takes the mean and variance of all rows. A variable that is constant over all rows says
+    nothing.
+    """
+
+    sums: list[Sums]
+    everything: Sums
+    by_class: Spread
+    whole: Spread
+    floor: float
+
+    def parameters(self) -> tuple[Floats, Floats, Floats]:
+        """Mean, what rounding left of it, and variance of each class."""
+        mean, rest, variance = self._filled(self.by_class, self.whole)
+        return mean, rest, np.maximum(variance, self.floor * self.whole.squares / np.maximum(self.whole.n, 1e-300))
+
+    @property
+    def classes(self) -> int:
+        return len(self.sums)
+
+    def seen(self, cells: Any) -> Floats:
+        """The values of each class."""
+        return self.by_class.n
+
+    def described(self, variable: Variable) -> Variable:
+        return variable
+
+    @staticmethod
+    def _filled(by_class: Spread, whole: Spread) -> tuple[Floats, Floats, Floats]:
+        empty = by_class.n <= 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return (
+                np.where(empty, whole.mean, by_class.mean),
+                np.where(empty, whole.rest, by_class.rest),
+                np.where(empty, whole.squares / whole.n, by_class.squares / by_class.n),
+            )
+
+    def add(self, scores: Floats, cells: Any, threads: int = 1) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Add ln p(cell | class) to scores, shape (rows, classes). Where there was a cell, and where it told."""
+        x = np.ascontiguousarray(cells, float)
+        present = ~np.isnan(x)
+        if not self.whole.squares[0] > 0:
+            return present, np.zeros_like(present)
+        mean, rest, variance = self.parameters()
+        _native.add_normal(scores, x, mean, rest, variance, threads)
+        return present, present.copy()
+
+    def add_without(
+        self, scores: Floats, cells: Any, own: npt.NDArray[np.int32], weights: Floats, threads: int = 1
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """The same from the sums less the row's own, whose class is `own`."""
+        x = np.asarray(cells, float)
+        present = ~np.isnan(x)
+        at = np.flatnonzero(present)
+        value, label, w = x[at], own[at].astype(np.intp), weights[at]
+        whole = self.whole.less(value, np.zeros(len(at), np.intp), w, [self.everything])
+        mine = self.by_class.less(value, label, w, self.sums)
+        says = (whole.n > 0) & (whole.squares > 0)
+        rows = np.arange(len(at))
+        each = [
+            np.tile(array, (len(at), 1))
+            for array in (self.by_class.n, self.by_class.mean, self.by_class.rest, self.by_class.squares)
+        ]
+        for array, left in zip(each, (mine.n, mine.mean, mine.rest, mine.squares), strict=True):
+            array[rows, label] = left
+        mean, rest, variance = self._filled(
+            Spread(*each), Spread(whole.n[:, None], whole.mean[:, None], whole.rest[:, None], whole.squares[:, None])
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = np.maximum(variance, self.floor * (whole.squares / whole.n)[:, None])
+            density = -0.5 * np.log(2 * np.pi * variance) - ((value[:, None] - mean) - rest) ** 2 / (2 * variance)
+        scores[at[says]] += density[says]
+        known = present.copy()
+        known[at[~says]] = False
+        return present, known
