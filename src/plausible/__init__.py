@@ -56,7 +56,6 @@ _PUBLIC = {
     "gaussian_mixture": "learning.mixtures.gaussian",
     "mixture_of_tables": "learning.mixtures.tables",
     "fit": "learning.fit",
-    "read_cases": "coding",
     "Knowledge": "learning.structure",
     "learn_structure": "learning.structure",
     "score_graph": "learning.structure",
