@@ -121,7 +121,7 @@ def classify(
 ) -> Answers:
     """The class of each document or row, with the probability of every class.
 
-    See `frames.classify_frame` for data frames.
+    See `classify_frame` for data frames.
 
     Parameters
     ----------
@@ -138,6 +138,54 @@ def classify(
     'no text: answered by the prior'
     """
     return Answers(model.scores(documents, threads), decision, rows=bool(model.variables))
+
+
+def classify_frame(
+    model: Model,
+    frame: Any,
+    *,
+    probabilities: bool = False,
+    decision: Decision = MOST_PROBABLE,
+    threads: int | None = None,
+) -> Any:
+    """A data frame of the same kind with columns "label" and "probability", and with one for each class if wanted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from plausible import learn
+    >>> frame = pd.DataFrame({"wind": ["weak", "strong", "weak"], "play": ["yes", "no", "yes"]})
+    >>> model = learn(frame, target="play", kinds={"wind": "categorical"})
+    >>> classify_frame(model, frame[["wind"]])["label"].tolist()
+    ['yes', 'no', 'yes']
+    """
+    import narwhals
+
+    from plausible.columns import learned_columns
+    from plausible.encode import batches
+    from plausible.sources import open_source
+
+    held = narwhals.from_native(frame, eager_only=True)
+    source = open_source(frame)
+    columns = learned_columns(source, model.reading.columns)
+    parts = [classify(model, batch.cells, threads, decision=decision) for batch in batches(source, columns)]
+    if not parts:
+        return frame
+    labels = [label for part in parts for label in part.labels]
+    stated = [row for part in parts for row in part.probabilities.tolist()]
+    given: dict[str, list[Any]] = {
+        "label": labels,
+        "probability": [
+            row[model.classes.index(label)] if label is not None else max(row)
+            for row, label in zip(stated, labels, strict=True)
+        ],
+    }
+    if probabilities:
+        given |= {f"probability {name}": [row[k] for row in stated] for k, name in enumerate(model.classes)}
+    return held.with_columns(
+        narwhals.new_series(f"predicted_{name}" if name in held.columns else name, values, backend=held.implementation)
+        for name, values in given.items()
+    ).to_native()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +273,8 @@ class Explanation:
 
     `score` is the log-odds of the two classes in nats, calibrated if the model is: the sum of `prior` (what speaks
     before the first word), `absent` (Bernoulli events only: the vocabulary's terms that the document lacks) and the
-    weights of `evidence`. With m = 0 a word can be infinitely strong; where one is for and another against, no sum
-    exists, and `score` is that of the answer.
+    weights of `evidence`. With m = 0 a word can be infinitely strong; where one is for and another against, or no
+    class can have produced the document, no sum exists, and `score` is that of the answer.
     """
 
     label: str
@@ -334,7 +382,7 @@ def explain(
         }
         absent = _difference(lacking[one], lacking[other]) * of_words
     parts = [prior, absent, *(word.weight for word in evidence)]
-    if math.inf in parts and -math.inf in parts:
+    if scored.undefined or (math.inf in parts and -math.inf in parts):
         score = _difference(scores[0, classes.index(label)], scores[0, classes.index(against)])
     else:
         score = math.fsum(parts)

@@ -199,8 +199,8 @@ def test_many_classes_take_the_sparse_path() -> None:
     labels = [f"class {i:02}" for i in range(100)]
     twin = naive.Learned.of(documents, labels)
     near(
-        classify(learn_raw(documents, labels), [*documents[:3], "all w7 w8 w8"]).log_probabilities,
-        [twin.log_posterior(naive.Bag(naive.tokens(d))) for d in [*documents[:3], "all w7 w8 w8"]],
+        classify(learn_raw(documents, labels), [documents[0], "all w7 w8 w8"]).log_probabilities,
+        [twin.log_posterior(naive.Bag(naive.tokens(d))) for d in [documents[0], "all w7 w8 w8"]],
     )
 
 

@@ -87,6 +87,8 @@ class Source:
         The columns that hold numbers, by their declared type or by a look at the first rows.
     where : str or None
         The SQL condition that the reader itself applies, if it can.
+    frame : data frame or None
+        What the rows are read from, if that is an eager data frame.
     position : int
         How many of the `size` bytes the pass under way has read.
     notes : Counter of str
@@ -101,6 +103,7 @@ class Source:
     numeric: frozenset[str] = frozenset()
     where: str | None = None
     strict: bool = False
+    frame: Any = field(default=None, repr=False)
     position: int = field(default=0, init=False)
     notes: Counter[str] = field(default_factory=Counter, init=False)
 
