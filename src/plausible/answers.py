@@ -292,7 +292,7 @@ class Explanation:
         sums: dict[str, list[float]] = {}
         for one in self.evidence:
             sums.setdefault(one.column, []).append(one.weight)
-        totals = {column: math.fsum(weights) for column, weights in sums.items()}
+        totals = {column: _sum(weights) for column, weights in sums.items()}
         return dict(sorted(totals.items(), key=lambda item: -abs(item[1])))
 
     def in_bits(self) -> Explanation:
@@ -382,10 +382,10 @@ def explain(
         }
         absent = _difference(lacking[one], lacking[other]) * of_words
     parts = [prior, absent, *(word.weight for word in evidence)]
-    if scored.undefined or (math.inf in parts and -math.inf in parts):
+    if scored.undefined:
         score = _difference(scores[0, classes.index(label)], scores[0, classes.index(against)])
     else:
-        score = math.fsum(parts)
+        score = _sum(parts)
     probability = math.exp(scores[0, classes.index(label)])
     return Explanation(label, against, probability, score, prior, absent, evidence, ignored)
 
@@ -396,6 +396,11 @@ def _log_present(model: Model, documents: int, c: int) -> float:
     m = 2 * smoothing.a if smoothing.m is None else smoothing.m
     p = m_estimate(documents, model.counts.documents[c], 1 / 2, m)
     return math.log(p) if p else -math.inf
+
+
+def _sum(weights: list[float]) -> float:
+    """Their sum; 0 where some rule out the one class and some the other."""
+    return 0.0 if math.inf in weights and -math.inf in weights else math.fsum(weights)
 
 
 def _difference(one: float, other: float) -> float:
