@@ -244,7 +244,7 @@ class Explanation:
         sums: dict[str, list[float]] = {}
         for one in self.evidence:
             sums.setdefault(one.column, []).append(one.weight)
-        totals = {column: math.fsum(weights) for column, weights in sums.items()}
+        totals = {column: _sum(weights) for column, weights in sums.items()}
         return dict(sorted(totals.items(), key=lambda item: -abs(item[1])))
 
     def in_bits(self) -> Explanation:
@@ -348,6 +348,11 @@ def _log_present(model: Model, documents: int, c: int) -> float:
     m = 2 * smoothing.a if smoothing.m is None else smoothing.m
     p = m_estimate(documents, model.counts.documents[c], 1 / 2, m)
     return math.log(p) if p else -math.inf
+
+
+def _sum(weights: list[float]) -> float:
+    """The sum; 0 where infinite weights stand for and against, of which no sum exists."""
+    return 0.0 if math.inf in weights and -math.inf in weights else math.fsum(weights)
 
 
 def _difference(one: float, other: float) -> float:

@@ -182,6 +182,8 @@ class Model:
         cells = self._cells(documents, labels)
         if weights is not None and self.has_text:
             raise CallError("rows with text can't be weighted; leave out the weights or the text")
+        if self.has_text:
+            cells = {**cells, "text": self.tokens.prepare(cells["text"])}
         self.counts.add(cells, labels, threads or default_threads(), weights)
 
     def forget(self, documents: Documents, labels: Labels, weights: Any = None) -> None:
