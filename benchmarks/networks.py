@@ -1,14 +1,16 @@
-"""Belief networks beside pyAgrum, in the same run: medians and ratios as Markdown tables.
+"""Belief networks beside pyAgrum and pgmpy, in the same run: medians and ratios as Markdown tables.
 
-    python benchmarks/networks.py [reading] [posteriors] [heavy] [rows] [sampling] [--shared ../shared]
+    python benchmarks/networks.py [reading] [posteriors] [single] [heavy] [rows] [sampling] [--shared ../shared]
 
-Ratios are pyAgrum's time over ours: above 1 ours is faster.
+Ratios are the peer's time over ours: above 1 ours is faster. pgmpy is left out where it is not installed.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import importlib.util
+import logging
 import os
 import statistics
 import tempfile
@@ -17,6 +19,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyagrum as gum
@@ -116,6 +119,64 @@ def posteriors(shared: Path, names: tuple[str, ...], patterns: int) -> None:
         print(
             f"| {name} | {k * 1e3:.3f} | {n * 1e3:.3f} | {a * 1e3:.2f} | {b * 1e3:.2f} | {rk:.1f} | {rn:.1f} "
             f"| {e:,.0f} |",
+            flush=True,
+        )
+
+
+def elimination_of_pgmpy(network: Network) -> Any:
+    from pgmpy.factors.discrete import TabularCPD
+    from pgmpy.inference import VariableElimination
+    from pgmpy.models import DiscreteBayesianNetwork
+
+    logging.getLogger("pgmpy").setLevel(logging.ERROR)
+    model = DiscreteBayesianNetwork(network.graph.arcs)
+    model.add_nodes_from(network.names)
+    for name in network.names:
+        table = as_table(network[name])
+        family = (*table.parents, table.child)
+        *above, own = table.values.shape
+        columns = table.values.reshape(-1, own).T
+        states = {v.name: list(v.states) for v in family}
+        model.add_cpds(TabularCPD(name, own, columns, [p.name for p in table.parents], above, state_names=states))
+    return VariableElimination(model)
+
+
+def single(shared: Path, names: tuple[str, ...], patterns: int) -> None:
+    if importlib.util.find_spec("pgmpy") is None:
+        print("\npgmpy is not installed: left out")
+        return
+    print("\n## One variable, evidence on a tenth of the nodes: milliseconds of processor time, one thread\n")
+    print("| network | known | new | pgmpy, elimination | ratio known | ratio new | largest difference |")
+    print("|---|---|---|---|---|---|---|")
+    for name in names:
+        network = load(shared, name)
+        tree = engine(network)
+        peer = elimination_of_pgmpy(network)
+        rng = np.random.default_rng(1)
+        rows = []
+        for _ in range(patterns):
+            row = sample_once(network, rng)
+            target, *chosen = (str(n) for n in rng.permutation(network.names)[: 1 + max(1, len(network) // 10)])
+            evidence = {n: row[n] for n in chosen}
+
+            def ours() -> np.ndarray:
+                return ask(network, evidence, [target]).posteriors[target]  # noqa: B023
+
+            def fresh() -> None:
+                tree.schedules.clear()  # noqa: B023
+                ours()
+
+            def theirs() -> np.ndarray:
+                return peer.query([target], evidence, show_progress=False).values  # type: ignore[no-any-return]  # noqa: B023
+
+            new = seconds(fresh, times=3, clock=time.process_time)
+            known = seconds(ours, times=3, clock=time.process_time)
+            slow = seconds(theirs, 0, 3, time.process_time)
+            rows.append((known, new, slow, slow / known, slow / new, np.abs(ours() - theirs()).max()))
+        k, n, p, rk, rn, _ = (statistics.median(column) for column in zip(*rows, strict=True))
+        off = max(row[-1] for row in rows)
+        print(
+            f"| {name} | {k * 1e3:.3f} | {n * 1e3:.3f} | {p * 1e3:.1f} | {rk:,.0f} | {rn:,.0f} | {off:.0e} |",
             flush=True,
         )
 
@@ -244,7 +305,7 @@ def sampling(shared: Path, count: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=["reading", "posteriors", "heavy", "rows", "sampling"])
+    parser.add_argument("parts", nargs="*", default=["reading", "posteriors", "single", "heavy", "rows", "sampling"])
     parser.add_argument("--shared", type=Path, default=Path(os.environ.get("PLAUSIBLE_SHARED", "../shared")))
     parser.add_argument("--networks", nargs="*", default=None)
     parser.add_argument("--patterns", type=int, default=3)
@@ -254,6 +315,8 @@ def main() -> None:
         reading(asked.shared)
     if "posteriors" in asked.parts:
         posteriors(asked.shared, tuple(asked.networks or SMALL + LARGE), asked.patterns)
+    if "single" in asked.parts:
+        single(asked.shared, tuple(asked.networks or SMALL), asked.patterns)
     if "rows" in asked.parts:
         rows(asked.shared, 10_000)
     if "sampling" in asked.parts:

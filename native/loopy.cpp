@@ -99,10 +99,12 @@ class Loopy {
         for (std::size_t k = 0; k < depth; ++k) sums[k].assign(structure.states[scope[k]], 0);
         std::vector<Size> at(depth);
         std::vector<double> before(depth + 1, 1.0);
+        double mass = 0;  // of the distribution and all that is known of its variables
         const double* const table = values + structure.starts[f];
         for (Size e = 0; e < entries; ++e) {
             if (table[e] > 0) {
                 for (std::size_t k = 0; k < depth; ++k) before[k + 1] = before[k] * down[places[f][k] + at[k]];
+                mass += before[depth] * table[e];
                 double after = table[e];
                 for (std::size_t k = depth; k-- > 0;) {
                     sums[k][at[k]] += before[k] * after;
@@ -114,6 +116,7 @@ class Loopy {
                 at[k] = 0;
             }
         }
+        possible = possible && mass > 0;
         for (std::size_t k = 0; k < depth; ++k) {
             const Size count = structure.states[scope[k]];
             normalise(sums[k].data(), count);

@@ -9,6 +9,7 @@ NB_MODULE(_native, m) {
     bind_scorer(m);
     bind_cells(m);
     bind_moments(m);
+    bind_arrow(m);
     bind_bif(m);
     bind_families(m);
     bind_scores(m);

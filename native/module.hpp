@@ -7,6 +7,7 @@ void bind_terms(nanobind::module_& m);
 void bind_scorer(nanobind::module_& m);
 void bind_cells(nanobind::module_& m);
 void bind_moments(nanobind::module_& m);
+void bind_arrow(nanobind::module_& m);
 void bind_bif(nanobind::module_& m);
 void bind_families(nanobind::module_& m);
 void bind_scores(nanobind::module_& m);

@@ -11,6 +11,7 @@ _PUBLIC = {
     "Answer": "answers",
     "Answers": "answers",
     "classify": "answers",
+    "classify_frame": "answers",
     "explain": "answers",
     "rank": "answers",
     "words": "answers",

@@ -121,7 +121,7 @@ def classify(
 ) -> Answers:
     """The class of each document or row, with the probability of every class.
 
-    See `frames.classify_frame` for data frames.
+    See `classify_frame` for data frames.
 
     Parameters
     ----------
@@ -138,6 +138,54 @@ def classify(
     'no text: answered by the prior'
     """
     return Answers(model.scores(documents, threads), decision, rows=bool(model.variables))
+
+
+def classify_frame(
+    model: Model,
+    frame: Any,
+    *,
+    probabilities: bool = False,
+    decision: Decision = MOST_PROBABLE,
+    threads: int | None = None,
+) -> Any:
+    """A data frame of the same kind with columns "label" and "probability", and with one for each class if wanted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from plausible import learn
+    >>> frame = pd.DataFrame({"wind": ["weak", "strong", "weak"], "play": ["yes", "no", "yes"]})
+    >>> model = learn(frame, target="play", kinds={"wind": "categorical"})
+    >>> classify_frame(model, frame[["wind"]])["label"].tolist()
+    ['yes', 'no', 'yes']
+    """
+    import narwhals
+
+    from plausible.columns import learned_columns
+    from plausible.encode import batches
+    from plausible.sources import open_source
+
+    held = narwhals.from_native(frame, eager_only=True)
+    source = open_source(frame)
+    columns = learned_columns(source, model.reading.columns)
+    parts = [classify(model, batch.cells, threads, decision=decision) for batch in batches(source, columns)]
+    if not parts:
+        return frame
+    labels = [label for part in parts for label in part.labels]
+    stated = [row for part in parts for row in part.probabilities.tolist()]
+    given: dict[str, list[Any]] = {
+        "label": labels,
+        "probability": [
+            row[model.classes.index(label)] if label is not None else max(row)
+            for row, label in zip(stated, labels, strict=True)
+        ],
+    }
+    if probabilities:
+        given |= {f"probability {name}": [row[k] for row in stated] for k, name in enumerate(model.classes)}
+    return held.with_columns(
+        narwhals.new_series(f"predicted_{name}" if name in held.columns else name, values, backend=held.implementation)
+        for name, values in given.items()
+    ).to_native()
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,10 +382,10 @@ def explain(
         }
         absent = _difference(lacking[one], lacking[other]) * of_words
     parts = [prior, absent, *(word.weight for word in evidence)]
-    if scored.undefined or (math.inf in parts and -math.inf in parts):
+    if scored.undefined:
         score = _difference(scores[0, classes.index(label)], scores[0, classes.index(against)])
     else:
-        score = math.fsum(parts)
+        score = _sum(parts)
     probability = math.exp(scores[0, classes.index(label)])
     return Explanation(label, against, probability, score, prior, absent, evidence, ignored)
 
@@ -351,7 +399,7 @@ def _log_present(model: Model, documents: int, c: int) -> float:
 
 
 def _sum(weights: list[float]) -> float:
-    """The sum; 0 where infinite weights stand for and against, of which no sum exists."""
+    """Their sum; 0 where some rule out the one class and some the other."""
     return 0.0 if math.inf in weights and -math.inf in weights else math.fsum(weights)
 
 

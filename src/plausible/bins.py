@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.cells import names_of
 from plausible.columns import Columns, binning
 from plausible.encode import batches, labelled
 from plausible.errors import DataError
@@ -21,16 +22,14 @@ LARGEST = float(np.finfo(float).max)
 
 
 def with_cuts(source: Source, columns: Columns, kinds: Mapping[str, str]) -> Columns:
-    """The columns, those that `kinds` wants in intervals cut by what a pass over the source holds."""
+    """The columns, those of `kinds` cut into intervals by what a pass over the source holds."""
     wanted = {name: how for name, kind in kinds.items() if (how := binning(kind)) is not None}
-    if not wanted:
-        return columns
     values: dict[str, list[Floats]] = {name: [] for name in wanted}
     labels: list[str] = []
     needed = tuple(variable for variable in columns.attributes if variable.name in wanted)
     for batch in batches(source, Columns((), columns.target, needed)):
         batch = labelled(batch, columns.target, strict=False)
-        labels += batch.labels
+        labels += names_of(batch.labels)
         for name in wanted:
             values[name].append(batch.cells[name])
     index = np.unique(np.array(labels, dtype=str), return_inverse=True)[1]

@@ -28,6 +28,7 @@ def read_cases(
     given: Any,
     *,
     like: Network | Sequence[Variable] | None = None,
+    keep: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     cut: int | None = None,
     gaps: Sequence[str] = ("",),
@@ -41,6 +42,8 @@ def read_cases(
     like : Network or sequence of Variable, optional
         Take these columns with these states; a state that is none of them is a DataError. By default each
         column has the states that occur, numbers by size and text by alphabet.
+    keep : sequence of str, optional
+        Take these columns only.
     drop : sequence of str
         Columns to leave out.
     cut : int, optional
@@ -59,13 +62,14 @@ def read_cases(
     source = open_source(given)
     if source.documents:
         raise CallError(f"{source.name} holds documents, not a table; give a table with one column a variable")
-    for name in drop:
+    for name in (*(keep or ()), *drop):
         if name not in source.columns:
             raise CallError(unknown(f"column of {source.name}", name, source.columns))
     if cut is not None and cut < 2:
         raise CallError(f"cut is {cut}; cut into 2 intervals or more")
     known = None if like is None else {v.name: v for v in (like.variables if isinstance(like, Network) else like)}
-    names = [name for name in (source.columns if known is None else known) if name not in drop]
+    wanted = keep if keep is not None else source.columns if known is None else known
+    names = [name for name in wanted if name not in drop]
     columns = {name: _Column(None if known is None else known[name], gaps) for name in names}
     for table in source.tables(names):
         for name, column in columns.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -16,6 +17,8 @@ from plausible.sources import Source
 TARGET_NAMES = ("class", "label", "target", "category", "topic")
 TEXT_NAMES = ("text", "message", "body", "content", "document")
 KINDS = ("categorical", "continuous", "text", "bins", "bins:N", "mdl", "low<middle<high", "one|other")
+
+Look = Kind | Literal["mdl", "ignored"]
 
 ROWS_TO_LOOK_AT = 8192
 FEW = 10
@@ -65,8 +68,8 @@ class Said:
         )
 
 
-def choose_columns(source: Source, said: Said | None = None) -> Columns:
-    """The columns that the user named, and what all others are by the look of them.
+def choose_columns(source: Source, said: Said | None = None) -> tuple[Columns, dict[str, str]]:
+    """The columns that the user named, what all others are by the look of them, and which are to be cut, and how.
 
     Columns named as text, with nothing else said, are all that takes part. Without them each column is looked at.
 
@@ -80,14 +83,14 @@ def choose_columns(source: Source, said: Said | None = None) -> Columns:
         if name not in source.columns:
             raise CallError(unknown(f"column of {source.name}", name, source.columns))
     if source.documents:
-        return Columns(said.text or ("text",), said.target or "class")
+        return Columns(said.text or ("text",), said.target or "class"), {}
     target = said.target or _named(source.columns, TARGET_NAMES)
     if target is None:
         raise CallError(f"which column of {source.name} is the class? say --target NAME (columns: {_list(source)})")
     if target in said.text:
         raise CallError(f"column {target!r} is both the class and text; name another --text")
     if said.text and not said.kinds and not said.ignored:
-        return Columns(said.text, target, (), said.weights)
+        return Columns(said.text, target, (), said.weights), {}
     rest = [name for name in source.columns if name not in (target, said.weights, *said.ignored)]
     kinds = {**_looked_at(source, rest, said), **dict.fromkeys(said.text, "text"), **(said.kinds or {})}
     texts = tuple(name for name in rest if kinds[name] == "text")
@@ -96,7 +99,8 @@ def choose_columns(source: Source, said: Said | None = None) -> Columns:
         raise CallError(f"no column of {source.name} is left to learn from (columns: {_list(source)})")
     if texts and any(variable.name == "text" for variable in attributes):
         raise CallError("a column named 'text' is not text while others are; rename it, or say --as text=text")
-    return Columns(texts, target, attributes, said.weights)
+    cut = {name: kinds[name] for name in rest if binning(kinds[name]) is not None}
+    return Columns(texts, target, attributes, said.weights), cut
 
 
 def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
@@ -155,7 +159,7 @@ def _looked_at(source: Source, names: Sequence[str], said: Said) -> dict[str, st
     kinds: dict[str, str] = {}
     for name in unsaid:
         kind, why = look(cells[name])
-        if kind not in ("continuous", "text") and (name == named or (kind == "ignored" and len(names) == 1)):
+        if kind not in ("continuous", "mdl", "text") and (name == named or (kind == "ignored" and len(names) == 1)):
             kind, why = "text", ""
         kinds[name] = kind
         if why:
@@ -164,7 +168,7 @@ def _looked_at(source: Source, names: Sequence[str], said: Said) -> dict[str, st
     return kinds
 
 
-def look(cells: Sequence[str]) -> tuple[Kind | Literal["ignored"], str]:
+def look(cells: Sequence[str]) -> tuple[Look, str]:
     """What a column is, by cells that are not missing; and what to say of it, if anything.
 
     Examples
@@ -206,7 +210,7 @@ def look(cells: Sequence[str]) -> tuple[Kind | Literal["ignored"], str]:
     return "categorical", ""
 
 
-def _look_at_numbers(cells: Sequence[str], numbers: Sequence[float]) -> tuple[Kind | Literal["ignored"], str]:
+def _look_at_numbers(cells: Sequence[str], numbers: Sequence[float]) -> tuple[Look, str]:
     n, different = len(cells), len(numbers)
     whole = all(number == number // 1 for number in numbers)
     if whole and n >= 8 and different == n and max(numbers) - min(numbers) == n - 1:
@@ -216,6 +220,12 @@ def _look_at_numbers(cells: Sequence[str], numbers: Sequence[float]) -> tuple[Ki
             return "categorical", ""
         return "categorical", (
             f"holds numbers with {different} different values: taken as categories; --as NAME=continuous for numbers"
+        )
+    value, times = Counter(cells).most_common(1)[0]
+    if 2 * times > n >= 100 and different > FEW:
+        return "mdl", (
+            f"holds {value} in most rows, which is far from normal: cut into intervals where the class changes; "
+            "--as NAME=continuous takes it as a normal distribution"
         )
     return "continuous", ""
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ Codes = npt.NDArray[np.signedinteger[Any]]
 Families = npt.NDArray[np.int32]
 
 
+@runtime_checkable
 class Counter(Protocol):
     """Anything that can count."""
 

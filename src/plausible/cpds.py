@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.errors import ModelError
+from plausible.errors import CallError, ModelError, unknown
 from plausible.schema import Variable
 
 Array = npt.NDArray[np.float64]
@@ -64,7 +64,7 @@ class Table:
 
     def __init__(self, child: Variable, parents: Sequence[Variable], values: npt.ArrayLike) -> None:
         parents = tuple(parents)
-        table = np.ascontiguousarray(values, dtype=np.float64)
+        table = np.ascontiguousarray(numbers(values, f"the table of {child.name!r}"))
         shape = table_shape(child, parents)
         if table.shape != shape:
             raise ModelError(
@@ -159,6 +159,10 @@ def noisy_or(child: Variable, parents: Sequence[Variable], chances: Sequence[flo
 
     The child and the parents have two states, absent then present. `leak` is the chance of the child
     when every parent is absent (Pearl 1988, section 4.3.2).
+
+    >>> cold, flu, fever = (Variable(name, states=("no", "yes")) for name in ("cold", "flu", "fever"))
+    >>> noisy_or(fever, (cold, flu), [0.4, 0.8], leak=0.01).table().values[1, 1].round(4).tolist()
+    [0.1188, 0.8812]
     """
     for variable in (child, *parents):
         if len(variable.states) != 2:
@@ -232,7 +236,7 @@ class LinearGaussian:
         object.__setattr__(self, "child", child)
         object.__setattr__(self, "parents", tuple(parents))
         for name, (given, shape) in shapes.items():
-            array = np.array(given, dtype=np.float64)
+            array = numbers(given, f"the {name} of {child.name!r}").copy()
             if array.size == 0 == prod(shape):
                 array = array.reshape(shape)
             if array.shape != shape:
@@ -263,6 +267,37 @@ def as_table(cpd: CPD) -> Table:
         f"{cpd.child.name!r} ({type(cpd).__name__}) is not categorical, so it has no table; "
         "use the queries for Gaussian networks"
     )
+
+
+def state_index(variable: Variable, state: str | int | np.integer[Any] | np.bool_) -> int:
+    """The index of a state given by name, by index, or as True or False."""
+    if isinstance(state, str):
+        return variable.index(state)
+    if isinstance(state, (bool, np.bool_)):
+        named = [k for k, name in enumerate(variable.states) if name.casefold() == str(state).casefold()]
+        if len(named) != 1:
+            raise CallError(unknown(f"state of variable {variable.name!r}", str(state), variable.states))
+        return named[0]
+    index = int(state)
+    if str(index) in variable.states and variable.states.index(str(index)) != index:
+        raise CallError(
+            f"is {index} the state {str(index)!r} of variable {variable.name!r}, or its state number "
+            f"{index}? write {str(index)!r}, in quotes, for the name, or any other state by its name"
+        )
+    if not 0 <= index < len(variable.states):
+        raise CallError(
+            f"variable {variable.name!r} has no state number {index}: its {len(variable.states)} states are "
+            f"0 to {len(variable.states) - 1}"
+        )
+    return index
+
+
+def numbers(values: npt.ArrayLike, what: str) -> Array:
+    """An array of numbers; ModelError where it holds anything else."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} holds something other than numbers, or rows of different lengths; mend it") from None
 
 
 def table_shape(child: Variable, parents: Sequence[Variable]) -> tuple[int, ...]:

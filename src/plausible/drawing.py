@@ -105,6 +105,15 @@ def draw(
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> wet = Network(
+    ...     {"rain": [], "wet": ["rain"]}, {"rain": [0.2, 0.8], "wet": [[0.9, 0.1], [0.3, 0.7]]}, states=("yes", "no")
+    ... )
+    >>> picture = draw(wet, {"wet": "yes"})
+    >>> picture[:4], "rain\\nyes: 42.9%, 20.0% before" in picture
+    ('<svg', True)
     """
     discrete = all(variable.kind == "categorical" for variable in network.variables)
     now: Mapping[str, Array] = {}

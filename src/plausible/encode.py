@@ -2,81 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from plausible.cells import Batch, checked_weights, encoded
 from plausible.columns import Columns
 from plausible.counts import Coded
 from plausible.errors import DataError
-from plausible.schema import Variable
 from plausible.sources import Source, Table, cell_text
-from plausible.sources.table import as_numbers
+from plausible.sources.table import as_numbers, numbered
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-WEIGHT_UNIT = 2.0**-30
-"""Weights are kept to this, so that they add up exactly in any order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Some rows or documents.
-
-    Attributes
-    ----------
-    cells : mapping of str to list or array
-        By attribute. "text" holds the documents; a categorical column texts with None where missing, or `Coded`;
-        a continuous one float64 with NaN where missing.
-    labels : list of str or None, or Coded
-        Their classes where known.
-    place : function of int to str
-        Where a row came from.
-    weights : array of float64, optional
-    own : mapping of str to list, optional
-        All columns of the table, as they are.
-    """
-
-    cells: Mapping[str, Any]
-    labels: Any
-    place: Callable[[int], str]
-    weights: npt.NDArray[np.float64] | None = None
-    own: Mapping[str, Any] | None = None
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @property
-    def texts(self) -> list[str]:
-        """The documents, empty where the rows have no text."""
-        return self.cells["text"] if "text" in self.cells else [""] * len(self)
-
-    def take(self, rows: Sequence[int]) -> Batch:
-        """Some of the rows."""
-        return Batch(
-            {name: taken(cells, rows) for name, cells in self.cells.items()},
-            taken(self.labels, rows),
-            lambda i: self.place(rows[i]),
-            taken(self.weights, rows),
-            None if self.own is None else {name: taken(column, rows) for name, column in self.own.items()},
-        )
-
-
-def taken(values: Any, rows: Sequence[int]) -> Any:
-    """Some of the values of a column."""
-    if values is None:
-        return None
-    if isinstance(values, list):
-        return [values[i] for i in rows]
-    if isinstance(values, Coded):
-        return replace(values, codes=values.codes[rows])
-    return values[rows]
+    pass
 
 
 def batches(source: Source, columns: Columns, *, keep: bool = False) -> Iterator[Batch]:
     """The rows of a source, a chunk at a time; with `keep` each with all its own columns."""
+    if source.frame is not None and source.where is None and not keep and not columns.text:
+        from plausible.frames import frame_batches
+
+        yield from frame_batches(source, columns)
+        return
+    if source.typed is not None and not keep and not columns.text:
+        typed = _typed_batches(source, columns)
+        if typed is not None:
+            yield from typed
+            return
     present = [variable for variable in columns.attributes if variable.name in source.columns]
     numbers = [variable.name for variable in present if variable.kind == "continuous" or variable.cuts]
     wanted = [*columns.text, *(variable.name for variable in present)]
@@ -99,6 +50,42 @@ def batches(source: Source, columns: Columns, *, keep: bool = False) -> Iterator
         yield Batch(cells, _labels(table, columns.target), table.place, weights, table.columns if keep else None)
 
 
+def _typed_batches(source: Source, columns: Columns) -> Iterator[Batch] | None:
+    """The same from cells that never were Python values; None where the source can't give them."""
+    there = {variable.name: variable for variable in columns.attributes if variable.name in source.columns}
+    numbers = {name for name, variable in there.items() if variable.kind == "continuous" or variable.cuts}
+    named = [name for name in (columns.target, columns.weights) if name is not None]
+    if columns.weights is not None:
+        numbers.add(columns.weights)
+    if source.typed is None or (read := source.typed((*there, *named), frozenset(numbers))) is None:
+        return None
+
+    def batches() -> Iterator[Batch]:
+        first = 1
+        for cells in read:
+            rows = (
+                len(cells[columns.target][0])
+                if columns.target is not None
+                else len(_values(next(iter(cells.values()))))
+            )
+            place = numbered(source.name, "row", range(first, first + rows))
+            first += rows
+            given = {name: Coded(*of) if isinstance(of, tuple) else of for name, of in cells.items()}
+            weights = given.get(columns.weights or "")
+            yield Batch(
+                {v.name: encoded(given.get(v.name), v, rows, place) for v in columns.attributes},
+                given[columns.target] if columns.target is not None else [None] * rows,
+                place,
+                None if weights is None else checked_weights(weights, columns.weights or "", place),
+            )
+
+    return batches()
+
+
+def _values(column: Any) -> Any:
+    return column[0] if isinstance(column, tuple) else column
+
+
 def row_cells(columns: Columns, row: str | Mapping[str, Any]) -> Mapping[str, Any]:
     """The cells of one text, or of one row given as a mapping of column to value; or cells as they are."""
     if isinstance(row, str):
@@ -118,43 +105,6 @@ def row_cells(columns: Columns, row: str | Mapping[str, Any]) -> Mapping[str, An
             column = as_numbers(column, variable.name, lambda i: "the row")
         cells[variable.name] = encoded(column, variable, 1, lambda i: "the row")
     return cells
-
-
-def encoded(column: Any, variable: Variable, rows: int, place: Callable[[int], str]) -> Any:
-    """The cells of a variable: floats, states, or texts that are still to become states."""
-    if column is None and variable.kind == "categorical":
-        return [None] * rows
-    if variable.kind == "categorical" and not variable.cuts:
-        return column
-    import numpy as np
-
-    numbers = np.full(rows, np.nan) if column is None else np.asarray(column, float)
-    infinite = np.isinf(numbers)
-    if infinite.any():
-        at = int(infinite.argmax())
-        raise DataError(
-            f"{place(at)}: column {variable.name!r} holds {numbers[at]}; empty the cell, or leave the row out"
-        )
-    if not variable.cuts:
-        return numbers
-    codes = np.searchsorted(variable.cuts, numbers).astype(np.int32)
-    codes[np.isnan(numbers)] = -1
-    return Coded(codes, variable.states)
-
-
-def checked_weights(column: Any, name: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
-    """Weights to a multiple of 2^-30; DataError for the first that is missing, not finite, or not above 0."""
-    import numpy as np
-
-    weights = np.rint(np.asarray(column, float) / WEIGHT_UNIT) * WEIGHT_UNIT
-    bad = ~((weights > 0) & np.isfinite(weights))
-    if bad.any():
-        at = int(bad.argmax())
-        raise DataError(
-            f"{place(at)}: weight {column[at]:g} in column {name!r}; weights are finite numbers above 0, "
-            "so leave the row out or mend it"
-        )
-    return weights
 
 
 def _texts(table: Table, names: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from plausible.answers import how_many
 from plausible.baselines import BASELINES
-from plausible.encode import Batch
+from plausible.cells import Batch, names_of
 from plausible.errors import CallError, DataError
 from plausible.giveaways import giveaways, said
 from plausible.learning.classifier import Learner, Options, Progress, learn_from, options_from, read_labelled, warn
@@ -142,7 +142,7 @@ class Tally:
     def test(self, model: Model, batch: Batch) -> None:
         if not len(batch):
             return
-        truth: list[str] = batch.labels
+        truth = names_of(batch.labels)
         least = 2 if self._left_out else 1  # a class that its only document is left out of is not learned
         place = {name: k for k, name in enumerate(model.classes) if model.counts.of(name) >= least}
         columns = np.array([place.get(name, -1) for name in truth], np.int64)
@@ -359,7 +359,7 @@ def _train_and_test(
     def keep(batch: Batch, place: int) -> None:
         if against:
             kept[place] += batch.texts
-            kept[place + 1] += batch.labels
+            kept[place + 1] += names_of(batch.labels)
 
     to_learn, to_test = part(0), part(1)
 

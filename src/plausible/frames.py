@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import narwhals
 import numpy as np
 import numpy.typing as npt
 
+from plausible.cells import Batch, checked_weights, encoded
+from plausible.columns import Columns
 from plausible.counts import Coded
 from plausible.errors import DataError
 from plausible.schema import Variable
-from plausible.sources import cell_text
+from plausible.sources import Source, cell_text
+from plausible.sources.table import as_numbers, numbered
 
+CHUNK = 1 << 18
+"""Rows of a frame that are encoded at a time."""
 NARROW = 1 << 16
 """Whole numbers that span no more than this are coded by their distance from the least."""
 
@@ -30,32 +36,56 @@ def frame_columns(frame: Any) -> dict[str, Any] | None:
     return dict(zip(names, known.iter_columns(), strict=True))
 
 
-def column_cells(column: Any, variable: Variable | None) -> tuple[Any, bool]:
+def frame_batches(source: Source, columns: Columns) -> Iterator[Batch]:
+    """The rows of a source that is an eager data frame, a chunk at a time, by the frame's own means."""
+    held = narwhals.from_native(source.frame, eager_only=True)
+    for start in range(0, len(held), CHUNK):
+        part = held[start : start + CHUNK]
+        series = dict(zip(source.columns, part.iter_columns(), strict=True))
+        place = numbered(source.name, "row", range(start + 1, start + len(part) + 1))
+        cells = {
+            variable.name: column_cells(series[variable.name], variable, place)[0]
+            if variable.name in series
+            else encoded(None, variable, len(part), place)
+            for variable in columns.attributes
+        }
+        labels: Any = [None] * len(part)
+        if columns.target is not None:
+            labels = _states(series[columns.target])
+            labels = labels if isinstance(labels, Coded) else [cell_text(label) or None for label in labels]
+        weights = None
+        if columns.weights is not None:
+            named = Variable(columns.weights, "continuous")
+            weights = checked_weights(column_cells(series[columns.weights], named, place)[0], columns.weights, place)
+        yield Batch(cells, labels, place, weights)
+
+
+def in_rows(i: int) -> str:
+    return f"row {i + 1}"
+
+
+def column_cells(column: Any, variable: Variable | None, place: Callable[[int], str] = in_rows) -> tuple[Any, bool]:
     """The cells of a column, as the variable is or else as the column is; and whether it holds numbers."""
     numeric = column.dtype.is_numeric() if isinstance(column, narwhals.Series) else column.dtype.kind in "iuf"
     wants_numbers = numeric if variable is None else variable.kind == "continuous" or bool(variable.cuts)
     if wants_numbers:
         name = variable.name if variable is not None else "a column"
-        return _encoded(_numbers(column, numeric, name), variable), numeric
+        return _encoded(_numbers(column, numeric, name, place), variable, place), numeric
     return _states(column), numeric
 
 
-def _numbers(column: Any, numeric: bool, name: str) -> npt.NDArray[np.float64]:
+def _numbers(column: Any, numeric: bool, name: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
     if not numeric:
-        from plausible.sources.table import as_numbers
-
         values = column.to_list() if isinstance(column, narwhals.Series) else list(column)
-        return as_numbers([None if _missing(value) else value for value in values], name, lambda i: f"row {i + 1}")
+        return as_numbers([None if _missing(value) else value for value in values], name, place)
     array = column.to_numpy() if isinstance(column, narwhals.Series) else column
     return np.ascontiguousarray(array, np.float64)
 
 
-def _encoded(numbers: npt.NDArray[np.float64], variable: Variable | None) -> Any:
+def _encoded(numbers: npt.NDArray[np.float64], variable: Variable | None, place: Callable[[int], str]) -> Any:
     if variable is None:
         return numbers
-    from plausible.encode import encoded
-
-    return encoded(numbers, variable, len(numbers), lambda i: f"row {i + 1}")
+    return encoded(numbers, variable, len(numbers), place)
 
 
 def _missing(value: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from plausible import _native
 from plausible.calibration import Calibration
+from plausible.cells import names_of
 from plausible.columns import Columns
 from plausible.counts import Coded, Counts
 from plausible.errors import CallError, DataError, ModelError, unknown
@@ -339,14 +340,14 @@ class Model:
         width = len(self.counts.documents)
         most = calibration.LARGEST // (4 * width) + calibration.FEWEST
         if len(labels) > most:
-            from plausible.encode import taken
+            from plausible.cells import taken
 
             cells, rows = self._cells(documents), range(most)
             documents, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
         raw, tokens, _ = self._left_out(self._cells(documents, labels), labels, threads)
         channels = np.asarray(raw).reshape(len(labels), -1, width)[:, :, self.class_indices]
         place = {name: k for k, name in enumerate(self.classes)}
-        truth = np.array([place[label] for label in labels], np.int64)  # type: ignore[union-attr]
+        truth = np.array([place[label] for label in names_of(labels)], np.int64)
         self.calibration = calibration.fit(
             channels, np.asarray(tokens), truth, self.classes, with_bias=self.log_odds_of_words
         )
@@ -361,7 +362,7 @@ class Model:
         given = self.log_prior() if self.rules.prior != "fractions" else None
         log_posterior: Any = memoryview(scores.log_posterior)
         best: Any = memoryview(scores.best)
-        names = [labels.states[code] for code in labels.codes] if isinstance(labels, Coded) else labels
+        names = names_of(labels)
         for i in rows:
             own = 1 if weights is None else weights[i]
             left = [self.counts.of(name) - own * (name == names[i]) for name in self.classes]

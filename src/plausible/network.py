@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds import CPD, Table, conditional
+from plausible.cpds import CPD, Table, conditional, numbers, state_index
 from plausible.errors import CallError, ModelError, unknown
 from plausible.graph import Graph
 from plausible.schema import Schema, Variable
@@ -122,8 +122,7 @@ class Network:
         cut = []
         for name, state in {**(action or {}), **actions}.items():
             child = self[name].child
-            at = child.index(state) if isinstance(state, str) else range(len(child.states))[state]
-            cut.append(Table(child, (), np.eye(len(child.states))[at]))
+            cut.append(Table(child, (), np.eye(len(child.states))[state_index(child, state)]))
         return self.replace(*cut)
 
     @staticmethod
@@ -135,7 +134,7 @@ class Network:
         With `arcs` the tables are the conditionals of the joint; without, each variable depends on all
         before it and the network is the joint exactly. A row that has no mass is uniform.
         """
-        values = np.asarray(joint, dtype=np.float64)
+        values = numbers(joint, "the joint table")
         shape = tuple(len(variable.states) for variable in variables)
         if values.shape != shape:
             raise ModelError(f"the joint table has shape {values.shape}, but the variables have {shape} states")

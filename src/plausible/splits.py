@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from plausible.encode import Batch
+from plausible.cells import Batch
 from plausible.errors import DataError
 
 Integers = npt.NDArray[np.int64]

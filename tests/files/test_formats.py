@@ -283,6 +283,8 @@ def test_uai_without_names_and_with_evidence(tmp_path: Path) -> None:
             read_uai_evidence(path, network)
     with pytest.raises(DataError, match="MARKOV"):
         BY_NAME["uai"].parse(b"# so\nMARKOV 1 2 1 1 0 2 1 1", "x")
+    with pytest.raises(DataError, match=r"line 1, column 9: expected a number, found '2\x1f1'"):
+        BY_NAME["uai"].parse(b"BAYES 1 2\x1f1", "x")
 
 
 XML = '<?xml version="1.0"?>\n{}\n<BIF VERSION="0.3"><NETWORK><NAME>{}</NAME></NETWORK></BIF>'

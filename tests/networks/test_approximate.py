@@ -137,3 +137,23 @@ def test_everything_seen() -> None:
     everything = {v.name: 1 for v in asia().variables}
     for method in (weighting, gibbs):
         assert method(asia(), everything).posteriors["lung"].tolist() == [0, 1]
+
+
+def test_loopy_tells_impossible_evidence_from_rare() -> None:
+    network = Network({"a": [], "b": ["a"]}, {"a": [0.2, 0.8], "b": [[0.9, 0.1], [0, 1]]}, states=("yes", "no"))
+    for given in ({"a": "no", "b": "yes"}, {"a": Not("yes"), "b": "yes"}):
+        with pytest.raises(Impossible, match="probability 0"):
+            loopy(network, given)
+    assert loopy(network, {"b": "yes"}).posteriors["a"].tolist() == pytest.approx([1, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "weighting", "gibbs", "loopy"])
+def test_nothing_to_ask(method: Method) -> None:
+    assert estimate(Network(), method=method).posteriors == {}
+    assert estimate(Network(), method=method, precision=0.1).posteriors == {}
+
+
+@pytest.mark.parametrize("method", ["weighting", "gibbs", "loopy"])
+def test_soft_evidence_is_for_exact_inference(method: Method) -> None:
+    with pytest.raises(CallError, match=r"'smoke' has a distribution.*ask with method 'exact'"):
+        estimate(asia(), {"smoke": [0.3, 0.7]}, method)

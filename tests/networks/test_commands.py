@@ -71,6 +71,8 @@ def test_query(run: Run, rain: Path) -> None:
         ("Grass=not:not:wet,wet", None),
         ("Rain=likelihood:.5,1", [2 / 3, 1 / 3]),
         ("Rain=soft:yes=.9,no=.1", [0.1, 0.9]),
+        ("Rain=#1", [0.0, 1.0]),
+        ("Rain=not:#1", [1.0, 0.0]),
     ],
 )
 def test_evidence_of_all_kinds(run: Run, rain: Path, given: str, wanted: list[float] | None) -> None:
@@ -83,6 +85,7 @@ def test_evidence_of_all_kinds(run: Run, rain: Path, given: str, wanted: list[fl
 def test_do_joint_and_most_probable(run: Run, rain: Path) -> None:
     _, out, _ = run("query", rain, "Rain", "--do", "a=b=yes")
     assert np.allclose([row["probability"] for row in rows(out)], [0.8, 0.2])
+    assert run("query", rain, "Rain", "--do", "a=b=#1")[1] == out
     _, out, _ = run("query", rain, "Rain", "a=b", "--joint")
     assert rows(out)[0] == {"Rain": "no", "a=b": "no", "probability": pytest.approx(0.4)}
     _, out, err = run("query", rain, "--most-probable", "--given", "Rain=yes")
@@ -104,6 +107,9 @@ def test_methods(run: Run, rain: Path, method: str) -> None:
         (["query", "{}", "Rian"], "unknown variable 'Rian' (known: 'Rain', 'a=b', 'Grass'); did you mean 'Rain'?"),
         (["query", "{}", "--given", "Rain=Yes"], "did you mean 'yes'?"),
         (["query", "{}", "--given", "rain=yes"], "did you mean 'Rain'?"),
+        (["query", "{}", "--given", "Rain=#2"], "variable 'Rain' has no state #2: its 2 states are #0 to #1"),
+        (["query", "{}", "--do", "Rain=Yes"], "did you mean 'yes'?"),
+        (["query", "{}", "--given", "Rain=soft:.2,.8", "--method", "gibbs"], "ask with method 'exact'"),
         (["query", "{}", "--given", "Rain"], "write VARIABLE=state, such as Rain=no"),
         (["query", "{}", "--given", "Rain=yes", "--given", "Rain=no"], "given twice"),
         (["query", "{}", "--given", "Rain=yes", "--given", "a=b=yes"], "probability 0"),

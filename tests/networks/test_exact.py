@@ -380,3 +380,17 @@ def test_link_answers_in_a_gigabyte() -> None:
     network = read_bif(shared() / "data/bayesnets/bif/link.bif.gz")
     found = posteriors(network, memory=2**30)
     assert all(abs(p.sum() - 1) < 1e-9 for p in found.values())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["smoke"], "evidence is a mapping from variables"),
+        ({"smoke": ["yes", "no"]}, "the probabilities of 'smoke' are .* give one number a state"),
+        ({"smoke": Likelihood(["a", 1])}, "the likelihoods of 'smoke' are"),  # type: ignore[list-item]
+        ({"smoke": None}, "can't be None"),
+    ],
+)
+def test_evidence_of_no_kind(given: object, message: str) -> None:
+    with pytest.raises(CallError, match=message):
+        posteriors(asia(), given)  # type: ignore[arg-type]

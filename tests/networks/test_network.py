@@ -148,3 +148,21 @@ def test_bad_networks() -> None:
         Table(A, many, [])
     one = Table(Variable("one", states=("only",)), (), [1.0])
     assert len(Network(None, [one])) == 1
+
+
+@pytest.mark.parametrize("values", [["x", "y"], [[0.5, 0.5], [1.0]], [None, object()]])
+def test_tables_of_anything_but_numbers(values: object) -> None:
+    with pytest.raises(ModelError, match="the table of 'a' holds something other than numbers"):
+        Table(A, (), values)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="the joint table holds something other"):
+        Network.from_joint([A], values)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="the intercept of 'x' holds something other"):
+        LinearGaussian(Variable("x", "continuous"), (), values, [], 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("state", "message"), [(2, "no state number 2"), (-1, "no state number -1"), ("Yes", "'yes'")])
+def test_do_refuses_what_is_no_state(state: str | int, message: str) -> None:
+    network = Network(None, [Table(A, (), [0.2, 0.8])])
+    assert as_table(network.do(a=1)["a"]).values.tolist() == [0, 1]
+    with pytest.raises(CallError, match=message):
+        network.do(a=state)

@@ -112,7 +112,7 @@ def test_values_never_learned_are_reported_or_refused():
         read(strict=True)
 
 
-@pytest.mark.parametrize(("weight", "shown"), [(0, "0"), (-1, "-1"), (None, "nan"), (1e-12, "0")])
+@pytest.mark.parametrize(("weight", "shown"), [(0, "0"), (-1, "-1"), (None, "nan"), (1e-12, "1e-12")])
 def test_bad_weights(weight, shown):
     with pytest.raises(DataError, match=rf"row 6: weight {shown} in column 'w'; weights are finite numbers above 0"):
         learn(changed(5, w=weight), weights="w")
@@ -192,6 +192,7 @@ def test_empty_rows_are_answered_by_the_prior():
         ([f"2024-0{i % 9 + 1}-1{i % 10}" for i in range(60)], "ignored"),
         ([f"P-{i * 7919 % 1000:03}" for i in range(50)], "ignored"),
         ([f"the quick brown fox {i} jumps" for i in range(50)], "text"),
+        (["0"] * 150 + [str(i * 37) for i in range(50)], "mdl"),
         (["red", "green", "blue"] * 5, "categorical"),
         (["1.5", "2.5", "nan", "3.5", "1e5"], "continuous"),
         ([], "categorical"),
@@ -205,12 +206,12 @@ def test_what_is_found_can_be_overridden_and_is_kept():
     rows = [{"id": f"k{i}", "zip": 10000 + i % 9, "age": i % 50, "class": "ab"[i % 2]} for i in range(100)]
     source = open_source(rows)
     with pytest.warns(PlausibleWarning) as said:
-        found = choose_columns(source)
+        found, _ = choose_columns(source)
     assert [v.name for v in found.attributes] == ["zip", "age"]
     assert any("different in every row" in str(one.message) for one in said)
     assert any("9 different values: taken as categories; --as zip=continuous" in str(one.message) for one in said)
     said = Said(kinds={"id": "categorical", "zip": "continuous", "age": "low<high"})
-    kept = choose_columns(source, said).attributes
+    kept = choose_columns(source, said)[0].attributes
     assert [(v.kind, v.states, v.ordered) for v in kept] == [
         ("categorical", (), False),
         ("continuous", (), False),
@@ -226,6 +227,6 @@ def test_labels_and_cells_that_do_not_fit():
         model.update({"x": np.zeros(1), "s": ["a", "b"]}, ["c", "d"])
     with pytest.raises(DataError, match="no cells of 's'"):
         model.update({"x": np.zeros(1)}, ["c"])
-    with pytest.raises(DataError, match="label 0 is ''"):
+    with pytest.raises(DataError, match="label 0 is empty"):
         model.update({"x": np.zeros(1), "s": ["a"]}, [""])
     assert model.documents == 0

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from table_models import cells_of, model_of, probabilities
 from table_twins import log_scores, posterior
@@ -57,7 +57,7 @@ def test_sums_are_exact(values, random):
     assert moments.sums(0) == exact
     assert shuffled.export([0]) == moments.export([0])
     other = Moments()
-    other.load(1, **moments.export([0]))
+    other.load([30], **moments.export([0]))
     assert other.sums(0) == exact
 
 
@@ -103,9 +103,9 @@ def test_forgotten_is_never_learned(tmp_path_factory, kept, gone):
 def test_forgetting_what_was_never_learned_is_refused():
     model = learned([({"colour": "red", "size": 1.0, "shape": None, "weight": 2.0}, "a")] * 2)
     before = model.counts.families["size"].sums(0)
-    with pytest.raises(DataError, match="never learned: 'blue'"):
+    with pytest.raises(DataError, match="counts of 'blue'"):
         model.forget(cells_of([{"colour": "blue", "size": 1.0, "shape": None, "weight": 2.0}], KINDS), ["a"])
-    with pytest.raises(DataError, match="never learned: '9' was seen less often"):
+    with pytest.raises(DataError, match="counts of '9'"):
         model.forget(cells_of([{"colour": "red", "size": 9.0, "shape": None, "weight": 2.0}], KINDS), ["a"])
     assert model.counts.families["size"].sums(0) == before
     assert model.documents == 2
@@ -114,6 +114,7 @@ def test_forgetting_what_was_never_learned_is_refused():
 @quick
 @given(TAME_ROWS, TAME_ROW, st.sampled_from([None, 0.0, 2.5]), st.booleans())
 def test_scores_equal_the_plain_twin(pairs, query, m, share):
+    share = share and m != 0
     rules = {"smoothing": Smoothing(m=m, share=share), "floor": 1e-3}
     model = learned(pairs, model_of(KINDS, **rules))
     rows, labels = [row for row, _ in pairs], [label for _, label in pairs]
@@ -129,7 +130,9 @@ def test_scores_equal_the_plain_twin(pairs, query, m, share):
 @given(TAME_ROWS, st.sampled_from([None, 0.0, 2.5]), st.booleans(), st.booleans())
 def test_left_out_equals_learning_anew(pairs, m, share, weighted):
     weights = np.array([1 + i % 3 for i in range(len(pairs))], float) if weighted else None
+    share = share and m != 0
     rules = {"smoothing": Smoothing(m=m, share=share), "floor": 1e-3}
+    assume(len(pairs) > 1)
     model = learned(pairs, model_of(KINDS, **rules), weights)
     rows, labels = [row for row, _ in pairs], [label for _, label in pairs]
     left_out = model.scores_left_out(cells_of(rows, KINDS), labels, weights=weights)

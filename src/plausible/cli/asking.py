@@ -16,8 +16,8 @@ from plausible.errors import CallError
 
 if TYPE_CHECKING:
     from plausible.answers import Ranked
+    from plausible.cells import Batch
     from plausible.decisions import Decision
-    from plausible.encode import Batch
     from plausible.model import Model
 
 

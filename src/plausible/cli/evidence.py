@@ -26,7 +26,7 @@ KINDS = ("not:", "likelihood:", "soft:")
 def parsed(network: Network, given: Iterable[str]) -> dict[str, Any]:
     """Evidence written as `VAR=state`, `VAR=not:state,state`, `VAR=likelihood:.2,.8` or `VAR=soft:no=.3,yes=.7`.
 
-    A continuous variable takes a number.
+    A state may be given by its number, counted from 0: `VAR=#2`. A continuous variable takes a number.
     """
     evidence: dict[str, Finding | float] = {}
     for text in given:
@@ -43,7 +43,7 @@ def actions(network: Network, do: Iterable[str]) -> Network:
     cut: dict[str, str | int] = {}
     for text in do:
         name, state = _split(network, text)
-        cut[name] = state
+        cut[name] = _state(network[name].child, state)
     return network.do(cut) if cut else network
 
 
@@ -78,15 +78,24 @@ def _finding(variable: Variable, value: str) -> Finding:
 
     kind, _, rest = value.partition(":")
     if value in variable.states or f"{kind}:" not in KINDS:
-        variable.index(value)
-        return value
+        return _state(variable, value)
     if kind == "not":
         states = [rest] if rest in variable.states else rest.split(",")
-        for state in states:
-            variable.index(state)
-        return Not(*states)
+        return Not(*(_state(variable, state) for state in states))
     shares = _shares(variable, rest)
     return Likelihood(shares) if kind == "likelihood" else Soft(shares)
+
+
+def _state(variable: Variable, text: str) -> str:
+    """The state of that name, or of the number after `#`."""
+    if re.fullmatch("#[0-9]+", text) and text not in variable.states:
+        if (number := int(text[1:])) >= len(variable.states):
+            raise CallError(
+                f"variable {variable.name!r} has no state {text}: its {len(variable.states)} states are "
+                f"#0 to #{len(variable.states) - 1}"
+            )
+        return variable.states[number]
+    return variable.states[variable.index(text)]
 
 
 def _shares(variable: Variable, text: str) -> dict[str, float]:

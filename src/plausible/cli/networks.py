@@ -26,7 +26,8 @@ given_option = click.option(
     multiple=True,
     metavar="VAR=STATE",
     shell_complete=complete_finding,
-    help="What is known: VAR=state, VAR=not:state, VAR=likelihood:.2,.8 or VAR=soft:.2,.8.",
+    help="What is known: VAR=state (or its number from 0, VAR=#2), VAR=not:state, VAR=likelihood:.2,.8 or "
+    "VAR=soft:.2,.8.",
 )
 
 asking_options = add(

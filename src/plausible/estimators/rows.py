@@ -17,8 +17,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from plausible.cells import WEIGHT_UNIT, taken
 from plausible.columns import Columns
-from plausible.encode import WEIGHT_UNIT, taken
 from plausible.estimators.classes import by_class, checked_labels
 from plausible.files.model import from_bytes, to_bytes
 from plausible.frames import column_cells, frame_columns

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from plausible.encode import Batch
+from plausible.cells import Batch
 from plausible.estimators.classes import by_class, checked_labels
 from plausible.files.model import from_bytes, to_bytes
 from plausible.learning.classifier import Learner, options_from

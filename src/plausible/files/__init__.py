@@ -107,6 +107,17 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> Network:
     path : path
     format : str, optional
         One of the names in `FORMATS`, for a file that tells it neither by its text nor by its suffix.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "coin.bif")
+    ...     _ = path.write_text(
+    ...         "variable coin { type discrete [2] { heads, tails }; } probability (coin) { table .5, .5; }"
+    ...     )
+    ...     read(path)["coin"].child.states
+    ('heads', 'tails')
     """
     where = os.fspath(path)
     source = _bytes(path)
@@ -133,6 +144,16 @@ def write(network: Network, path: str | os.PathLike[str], format: str | None = N
     """Write a network, in the format that the suffix names if none is given; `.gz` after it packs the file.
 
     The file is written whole or not at all.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from plausible.network import Network
+    >>> coin = Network({"coin": []}, {"coin": [0.5, 0.5]}, states=("heads", "tails"))
+    >>> with TemporaryDirectory() as folder:
+    ...     write(coin, f"{folder}/coin.xdsl")
+    ...     read(f"{folder}/coin.xdsl")
+    Network('Network', 1 variable, 0 arcs)
     """
     form = written_format(path, format)
     text = form.render(network).encode()

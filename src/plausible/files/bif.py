@@ -65,7 +65,7 @@ def parse_bif(source: bytes, where: str = "BIF") -> Network:
             raise fail(at, f"a row of a cause of {variable.name!r} is not given; add it")
         if missing.any():
             row = row_name(variable, above, np.argwhere(missing)[0])
-            raise fail(at, f"{row} is not given; add its row, or a default")
+            raise fail(at, f"{row} is not given, or NaN; add its row, or a default")
         draft.distribution(variable.name, [v.name for v in above], values.ravel(), at, noisy=noisy)
     return draft.network(title, [_note(note) for note in notes])
 

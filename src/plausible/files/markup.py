@@ -61,6 +61,8 @@ class Markup:
         except expat.ExpatError as error:
             at = self._place(error.lineno, error.offset)
             raise self.fail(at, f"{expat.ErrorString(error.code)}; is this whole, and XML?") from None
+        except DataError:
+            raise
         except (UnicodeError, LookupError, ValueError) as error:
             raise self.fail(self._here(), f"{error}; is this XML?") from None
         self.root = self._trail[0].children[0]

@@ -200,10 +200,8 @@ def _rules_to_json(rules: Rules) -> dict[str, Any]:
 
 def _rules_from_json(given: dict[str, Any]) -> Rules:
     smoothings = [given["smoothing"], *given["by_column"].values()]
-    if set(given) != set(Rules.__dataclass_fields__) or any(
-        set(one) != set(Smoothing.__dataclass_fields__) for one in smoothings
-    ):
-        raise ValueError("its rules are not all there")
+    if set(given) != set(Rules.__dataclass_fields__) or any(set(one) != set(Smoothing.__slots__) for one in smoothings):
+        raise ValueError("its rules are not whole")
     if not all(isinstance(one, str) for one in (*given["stop_words"], *given["by_column"])):
         raise ValueError("its stop words are no text")
     return Rules(

@@ -133,7 +133,7 @@ def numbers(raw: str, fail: Fail, place: Callable[[int], Any]) -> Array:
     try:
         return np.fromstring(raw, sep=" ") if raw.strip() else np.empty(0)
     except ValueError:
-        for token in re.finditer(r"\S+", raw):
+        for token in re.finditer(r"\S+", raw, re.ASCII):
             try:
                 np.fromstring(token.group(), sep=" ")
             except ValueError:

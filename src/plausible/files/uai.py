@@ -39,7 +39,7 @@ class _Numbers:
         return len(self._values) - self.place
 
     def fail(self, place: int, what: str) -> DataError:
-        starts = (found.start() for found in re.finditer(r"\S+", self._text))
+        starts = (found.start() for found in re.finditer(r"\S+", self._text, re.ASCII))
         end = len(self._text.rstrip())
         return self.source.fail(self._start + next(islice(starts, place, None), end), what)
 

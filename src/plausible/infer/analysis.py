@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.cpds import Array
+from plausible.cpds import Array, state_index
 from plausible.errors import CallError
 from plausible.infer.engine import Engine, Findings, engine
-from plausible.infer.evidence import Evidence, state_index
+from plausible.infer.evidence import Evidence
 from plausible.infer.exact import ask, query
 from plausible.network import Network
 

@@ -60,6 +60,13 @@ def sample(
 
     With evidence they are drawn exactly from the posterior through the junction tree, however rare the
     evidence is. The same seed gives the same cases on any number of threads.
+
+    Examples
+    --------
+    >>> coin = Network({"coin": []}, {"coin": [0.5, 0.5]}, states=("heads", "tails"))
+    >>> cases = sample(coin, 1000, seed=1)
+    >>> cases.shape, bool(abs(cases.mean() - 0.5) < 0.05)
+    ((1000, 1), True)
     """
     if count < 0:
         raise CallError(f"can't draw {count} cases; give a number from 0 up")
@@ -107,7 +114,7 @@ def weighting(
         sums[0::2] += scale @ parts[:, 0::2]
         sums[1::2] += scale**2 @ parts[:, 1::2]
         top = highest
-        if precision is not None and _weighted_errors(sums).max() <= precision:
+        if precision is not None and _weighted_errors(sums).max(initial=0) <= precision:
             break
     if top == -inf:
         raise CallError(
@@ -161,7 +168,7 @@ def gibbs(
             blocks, tree.values, states, weight, dropped, step, seed, 1 + done * CHAINS, threads
         )
         counts, done, dropped = counts + part, done + step, 0
-        if precision is not None and _between(counts / done).max() <= precision:
+        if precision is not None and _between(counts / done).max(initial=0) <= precision:
             break
     means = counts.mean(axis=0) / done
     errors = _between(counts / done)
@@ -198,6 +205,8 @@ def _blocks(tree: Engine, found: Findings, members: list[int]) -> list[_native.S
 
 def _starts(tree: Engine, found: Findings, seed: int, threads: int) -> npt.NDArray[np.int32]:
     """A possible case for each chain to start from."""
+    if not tree.names:
+        return np.zeros((CHAINS, 0), dtype=np.int32)
     seen, weight = _clamped(tree, found)
     states, logs = _native.sample(tree.tree, tree.order, tree.values, seen, weight, 64 * BLOCK, seed, threads)
     likely = np.argsort(-logs, kind="stable")[:CHAINS]
@@ -266,7 +275,10 @@ def _findings(tree: Engine, given: Evidence | None) -> Findings:
     found = tree.findings(given)
     if found.soft:
         name = tree.names[next(iter(found.soft))]
-        raise CallError(f"{name!r} has a distribution as evidence, which only exact inference takes")
+        raise CallError(
+            f"{name!r} has a distribution as evidence, which only exact inference takes; ask with method 'exact', "
+            "or give a likelihood"
+        )
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible import _native
-from plausible.cpds import Array
+from plausible.cpds import Array, state_index
 from plausible.errors import CallError
 from plausible.infer.evidence import (
     Evidence,
@@ -19,7 +19,6 @@ from plausible.infer.evidence import (
     Soft,
     distribution,
     refuse,
-    state_index,
     unknown_variable,
     weights,
 )
@@ -115,6 +114,8 @@ class Engine:
 
     def findings(self, given: Evidence | None) -> Findings:
         """Evidence checked and by position."""
+        if not isinstance(given, Mapping | None):
+            raise CallError(f"evidence is a mapping from variables to what is known of them, not {given!r}")
         found = Findings({}, {}, {})
         for name, finding in (given or {}).items():
             i = self.position(name)

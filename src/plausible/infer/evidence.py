@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds import Array
+from plausible.cpds import Array, state_index
 from plausible.errors import CallError, unknown
 from plausible.schema import Variable
 
@@ -49,29 +48,6 @@ Finding = str | int | Not | Likelihood | Soft | Vector
 Evidence = Mapping[str, Finding]
 
 
-def state_index(variable: Variable, state: str | int | np.integer[Any] | np.bool_) -> int:
-    """The index of a state given by name, by index, or as True or False."""
-    if isinstance(state, str):
-        return variable.index(state)
-    if isinstance(state, (bool, np.bool_)):
-        named = [k for k, name in enumerate(variable.states) if name.casefold() == str(state).casefold()]
-        if len(named) != 1:
-            raise CallError(unknown(f"state of variable {variable.name!r}", str(state), variable.states))
-        return named[0]
-    index = int(state)
-    if str(index) in variable.states and variable.states.index(str(index)) != index:
-        raise CallError(
-            f"is {index} the state {str(index)!r} of variable {variable.name!r}, or its state number "
-            f"{index}? write {str(index)!r}, in quotes, for the name, or any other state by its name"
-        )
-    if not 0 <= index < len(variable.states):
-        raise CallError(
-            f"variable {variable.name!r} has no state number {index}: its {len(variable.states)} states are "
-            f"0 to {len(variable.states) - 1}"
-        )
-    return index
-
-
 def weights(variable: Variable, finding: Not | Likelihood) -> Array:
     """The likelihood of each state under a finding."""
     if isinstance(finding, Likelihood):
@@ -98,7 +74,10 @@ def vector(variable: Variable, values: Vector, what: str) -> Array:
         for state, value in values.items():
             found[variable.index(state)] = value
     else:
-        found = np.array(values, dtype=np.float64)
+        try:
+            found = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise CallError(f"the {what} of {variable.name!r} are {values!r}; give one number a state") from None
     if found.shape != (len(variable.states),):
         raise CallError(f"{variable.name!r} has {len(variable.states)} states, but {found.size} {what} are given")
     with np.errstate(over="ignore"):

@@ -67,7 +67,6 @@ def ask(
 
     Examples
     --------
-    >>> from plausible.network import Network
     >>> test = Network(
     ...     {"cancer": [], "result": ["cancer"]},
     ...     {"cancer": [0.008, 0.992], "result": [[0.98, 0.02], [0.03, 0.97]]},
@@ -101,19 +100,52 @@ def posteriors(
     *,
     memory: float | None = None,
 ) -> dict[str, Array]:
-    """`{variable: array in state order}` given the evidence; see `ask`."""
+    """`{variable: array in state order}` given the evidence; see `ask`.
+
+    Examples
+    --------
+    >>> test = Network(
+    ...     {"cancer": [], "result": ["cancer"]},
+    ...     {"cancer": [0.008, 0.992], "result": [[0.98, 0.02], [0.03, 0.97]]},
+    ...     states=("yes", "no"),
+    ... )
+    >>> {name: values.round(2).tolist() for name, values in posteriors(test, {"result": "yes"}).items()}
+    {'cancer': [0.21, 0.79], 'result': [1.0, 0.0]}
+    """
     return ask(network, given, variables, memory=memory).posteriors
 
 
 def query(network: Network, variable: str, given: Evidence | None = None, *, memory: float | None = None) -> Array:
-    """The posterior of one variable, in state order."""
+    """The posterior of one variable, in state order.
+
+    Examples
+    --------
+    >>> test = Network(
+    ...     {"cancer": [], "result": ["cancer"]},
+    ...     {"cancer": [0.008, 0.992], "result": [[0.98, 0.02], [0.03, 0.97]]},
+    ...     states=("yes", "no"),
+    ... )
+    >>> query(test, "cancer", {"result": "yes"}).round(2).tolist()
+    [0.21, 0.79]
+    """
     return ask(network, given, [variable], memory=memory).posteriors[variable]
 
 
 def joint(
     network: Network, variables: Sequence[str], given: Evidence | None = None, *, memory: float | None = None
 ) -> Array:
-    """The joint posterior of several variables: a table with one axis a variable, in the order asked."""
+    """The joint posterior of several variables: a table with one axis a variable, in the order asked.
+
+    Examples
+    --------
+    >>> test = Network(
+    ...     {"cancer": [], "result": ["cancer"]},
+    ...     {"cancer": [0.008, 0.992], "result": [[0.98, 0.02], [0.03, 0.97]]},
+    ...     states=("yes", "no"),
+    ... )
+    >>> joint(test, ["cancer", "result"]).round(4).tolist()
+    [[0.0078, 0.0002], [0.0298, 0.9622]]
+    """
     tree = engine(network)
     asked = [tree.position(name) for name in variables]
     if len(set(asked)) < len(asked):
@@ -141,7 +173,18 @@ def log_probability(network: Network, given: Evidence, *, memory: float | None =
 
 
 def probability(network: Network, given: Evidence, *, memory: float | None = None) -> float:
-    """P(evidence)."""
+    """P(evidence).
+
+    Examples
+    --------
+    >>> test = Network(
+    ...     {"cancer": [], "result": ["cancer"]},
+    ...     {"cancer": [0.008, 0.992], "result": [[0.98, 0.02], [0.03, 0.97]]},
+    ...     states=("yes", "no"),
+    ... )
+    >>> round(probability(test, {"result": "yes"}), 4)
+    0.0376
+    """
     return exp(log_probability(network, given, memory=memory))
 
 
@@ -155,6 +198,16 @@ def explanation(
     """The most probable states of all unobserved variables together (MPE).
 
     With `variables`, of those only, all others summed out (MAP), which can be far dearer.
+
+    Examples
+    --------
+    >>> test = Network(
+    ...     {"cancer": [], "result": ["cancer"]},
+    ...     {"cancer": [0.008, 0.992], "result": [[0.98, 0.02], [0.03, 0.97]]},
+    ...     states=("yes", "no"),
+    ... )
+    >>> explanation(test, {"result": "yes"}).states
+    {'cancer': 'no', 'result': 'yes'}
     """
     tree = engine(network)
     found = tree.findings(given)

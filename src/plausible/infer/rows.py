@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible import _native
-from plausible.cpds import Array
+from plausible.cpds import Array, state_index
 from plausible.errors import CallError, DataError
 from plausible.infer.engine import Engine, engine
-from plausible.infer.evidence import state_index, unknown_variable
+from plausible.infer.evidence import unknown_variable
 from plausible.network import Network
 from plausible.schema import Variable
+from plausible.sources import open_source
 
 Codes = npt.NDArray[np.int32]
 Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
@@ -28,25 +29,38 @@ COMPILING = 5e-6
 """Seconds that a variable takes when a schedule is compiled."""
 
 
-def codes(network: Network, table: Columns) -> Codes:
+def codes(network: Network, table: Columns | Any) -> Codes:
     """The rows of a table as state indices, shape (rows, variables); -1 where a cell is empty.
 
-    Cells are state names or indices; None, "" and NaN are gaps. A variable without a column is a gap
-    throughout.
+    The table is a mapping of columns, or whatever `open_source` takes. Cells are state names or indices; None, ""
+    and NaN are gaps. A variable without a column is a gap throughout.
     """
     names = network.names
-    for name in table:
+    columns = table if hasattr(table, "items") else _read(table)
+    for name in columns:
         if name not in network:
             raise unknown_variable(name, names)
-    lengths = {name: len(column) for name, column in table.items()}
+    lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise DataError(f"the columns have different lengths: {lengths}; make them the same")
     rows = next(iter(lengths.values()), 0)
     found = np.full((rows, len(names)), GAP, dtype=np.int32)
     for i, variable in enumerate(network.variables):
-        if variable.name in table:
-            found[:, i] = _column(variable, table[variable.name])
+        if variable.name in columns:
+            found[:, i] = _column(variable, columns[variable.name])
     return found
+
+
+def _read(given: Any) -> dict[str, list[Any]]:
+    """All columns of a source of rows."""
+    source = open_source(given)
+    if source.documents:
+        raise CallError(f"{source.name} holds documents, not a table; give a table with one column a variable")
+    columns: dict[str, list[Any]] = {name: [] for name in source.columns}
+    for table in source.tables():
+        for name, cells in columns.items():
+            cells.extend(table.columns[name])
+    return columns
 
 
 def _column(variable: Variable, cells: Sequence[Any] | npt.NDArray[Any]) -> Any:
@@ -80,7 +94,7 @@ def _cell(variable: Variable, place: dict[Any, int], row: int, cell: Any) -> int
 
 def predict(
     network: Network,
-    table: Columns | Codes,
+    table: Columns | Codes | Any,
     targets: Sequence[str] | None = None,
     *,
     threads: int = 0,
@@ -91,7 +105,7 @@ def predict(
     Parameters
     ----------
     network : Network
-    table : mapping of str to column, or array of codes
+    table : mapping of str to column, path, SQL text, data frame, list of dictionaries, or array of codes
         Columns of state names or indices, empty cells allowed; or what `codes` gives.
     targets : sequence of str, optional
         Their own columns are not looked at. None asks for all variables; those a row has are certain.
@@ -102,6 +116,14 @@ def predict(
     ------
     DataError
         Where a row has probability 0: the row is named.
+
+    Examples
+    --------
+    >>> wet = Network(
+    ...     {"rain": [], "wet": ["rain"]}, {"rain": [0.2, 0.8], "wet": [[0.9, 0.1], [0.3, 0.7]]}, states=("yes", "no")
+    ... )
+    >>> predict(wet, {"wet": ["yes", None]}, ["rain"])["rain"].round(3).tolist()
+    [[0.429, 0.571], [0.2, 0.8]]
     """
     tree = engine(network)
     rows = table if isinstance(table, np.ndarray) else codes(network, table)

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from plausible.cells import Batch
 from plausible.columns import Columns, Said, choose_columns
-from plausible.encode import Batch, batches, labelled
+from plausible.encode import batches, labelled
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.learning.sample import Sample
 from plausible.model import Model, Reading
@@ -48,12 +49,12 @@ class Options:
 
     def columns_of(self, source: Source) -> Columns:
         """The columns that take part, numbers cut into intervals where the user wants them to be."""
-        columns = choose_columns(source, self.said)
-        if not columns.attributes or not self.said.kinds:
+        columns, cut = choose_columns(source, self.said)
+        if not cut:
             return columns
         from plausible.bins import with_cuts
 
-        return with_cuts(source, columns, self.said.kinds)
+        return with_cuts(source, columns, cut)
 
     def model_for(self, source: Source) -> Model:
         """An untrained model that reads rows as this source is read."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import isfinite
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from plausible.coding import read_cases
 from plausible.counting import Counter, Counts, refuse_gaps
 from plausible.cpds import Array, Table
 from plausible.errors import CallError, DataError, unknown
@@ -81,37 +83,41 @@ def named_rule(name: str | Rule) -> Rule:
 
 
 def fit(
-    model: Graph | Network,
-    counter: Counter,
+    model: Graph | Network | Mapping[str, Sequence[str]],
+    data: Counter | Any,
     rule: str | Rule = "bdeu",
     *,
     prior: Network | None = None,
     weight: float = 1.0,
 ) -> Network:
-    """Learn the tables of a graph, or learn those of a network anew, from data without gaps.
+    """A network from its arcs and data without gaps: each table is learned from the counts of its family.
 
     Parameters
     ----------
-    model : Graph or Network
-        A network keeps its states, also those that don't occur.
-    counter : Counter
+    model : Graph, Network, or mapping of str to sequence of str
+        The arcs, as the parents of each variable. A network keeps its states, also those that don't occur, and
+        learns its tables anew.
+    data : Counter, path, SQL text, data frame, or list of dictionaries
+        Columns that are not in the model are left out. `read_cases` can cut numbers into intervals first.
     rule : str or Rule
+        From counts to probabilities: "bdeu", "laplace", "m-estimate", "dirichlet" or "maximum-likelihood".
     prior : Network, optional
         With the same arcs: it counts as `weight` imaginary cases a row of each table, in place of the rule.
     weight : float
 
     Examples
     --------
-    >>> from plausible.coding import read_cases
-    >>> cases = read_cases([{"rain": r, "wet": w} for r, w in ["nn", "ny", "yy", "yy"]])
-    >>> fit(Graph({"wet": ["rain"]}), cases, "laplace")["wet"].values.tolist()
+    >>> days = [{"rain": r, "wet": w} for r, w in ["nn", "ny", "yy", "yy"]]
+    >>> fit({"wet": ["rain"]}, days, "laplace")["wet"].values.tolist()
     [[0.5, 0.5], [0.25, 0.75]]
     """
+    graph = model.graph if isinstance(model, Network) else model if isinstance(model, Graph) else Graph(model)
+    like = model if isinstance(model, Network) else None
+    counter = data if isinstance(data, Counter) else read_cases(data, like=like, keep=graph.nodes)
     refuse_gaps(counter, "fit", "em")
     add = named_rule(rule)
     if not 0 <= weight < float("inf"):
         raise CallError(f"the weight of the prior is {weight}; it is 0 or more")
-    graph = model.graph if isinstance(model, Network) else model
     counted = {variable.name: variable for variable in counter.variables}
     for name in graph.nodes:
         if name not in counted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from plausible.attributes import unseen
-from plausible.encode import Batch
+from plausible.cells import Batch
 from plausible.errors import DataError
 from plausible.learning.classifier import warn
 from plausible.model import Model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -52,7 +53,8 @@ def open_frame(frame: Any, options: Options) -> Source:
             part = held[start : start + CHUNK_ROWS]
             yield len(part), [part[:, at].to_list() for at in places]
 
-    return _source(f"the {type(frame).__name__}", names, numeric, chunks, options)
+    source = _source(f"the {type(frame).__name__}", names, numeric, chunks, options)
+    return source if isinstance(known, narwhals.LazyFrame) else replace(source, frame=frame)
 
 
 def _source(

@@ -145,6 +145,8 @@ def _chained(sources: list[Source]) -> Source:
         first,
         name=name,
         read=read,
+        frame=None,
+        typed=None,
         size=sum(sizes) if len(sizes) == len(sources) else None,
         numeric=frozenset.intersection(*(source.numeric for source in sources)),
         where=first.where if all(source.where for source in sources) else None,

@@ -27,6 +27,8 @@ _NUMERIC = re.compile(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|FLOAT|DOUBLE|DECI
 _NOT_FOUND = re.compile(r'column "([^"\n]+)" not found')
 _QUERY = re.compile(r"\s*(?:select|with|from)\s", re.I)
 _FIRST_ROWS = 64
+_PLAIN = frozenset({"VARCHAR", "BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT"})
+"""Types whose text is the same from DuckDB as from `cell_text`."""
 
 
 def looks_like_parquet(head: bytes, suffix: str) -> bool:
@@ -83,7 +85,38 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
                 source.position = (source.size or 0) * (first - 1) // (total or 1)
 
     numeric = frozenset(row[0] for row in described if _NUMERIC.fullmatch(row[1]))
-    return Source(name, columns, read, numeric=numeric, where=where, strict=options.strict)
+    plain = frozenset(row[0] for row in described if row[1] in _PLAIN)
+
+    def typed(wanted: tuple[str, ...], numbers: frozenset[str]) -> Iterator[dict[str, Any]] | None:
+        if not numbers <= numeric or not {*wanted} - numbers <= plain:
+            return None
+        return _typed(f"from (\n{query}\n)", wanted, numbers, name)
+
+    return Source(name, columns, read, numeric=numeric, where=where, strict=options.strict, typed=typed)
+
+
+def _typed(query: str, wanted: tuple[str, ...], numbers: frozenset[str], name: str) -> Iterator[dict[str, Any]]:
+    import duckdb
+
+    from plausible import _native
+
+    types = {column: "double" if column in numbers else "varchar" for column in wanted}
+    chosen = ", ".join(f'"{column.replace(chr(34), chr(34) * 2)}"::{kind}' for column, kind in types.items())
+    states: dict[str, list[str]] = {column: [] for column in wanted if column not in numbers}
+    try:
+        with duckdb.connect() as connection:
+            stream = _native.ArrowColumns(connection.sql(f"select {chosen} {query}").__arrow_c_stream__())
+            batches: Iterator[Any] = iter(stream.next, None)
+            for batch in batches:
+                for at, column in enumerate(wanted):
+                    if column in states:
+                        states[column] += stream.states(at, len(states[column]))
+                yield {
+                    column: (cells, states[column]) if column in states else cells
+                    for column, cells in zip(wanted, batch, strict=True)
+                }
+    except (duckdb.Error, RuntimeError) as error:
+        raise DataError(f"{name}: {_gist(error)}") from None
 
 
 def _rows(connection: DuckDBPyConnection, query: str, name: str) -> int:

@@ -66,6 +66,7 @@ class Table:
         return self.rows
 
 
+Typed: TypeAlias = "Callable[[tuple[str, ...], frozenset[str]], Iterator[dict[str, Any]] | None]"
 Reader: TypeAlias = "Callable[[Source, tuple[str, ...], frozenset[str]], Iterator[Table]]"
 
 
@@ -87,6 +88,11 @@ class Source:
         The columns that hold numbers, by their declared type or by a look at the first rows.
     where : str or None
         The SQL condition that the reader itself applies, if it can.
+    frame : data frame or None
+        What the rows are read from, if that is an eager data frame.
+    typed : function or None
+        Reads columns without making Python values of cells: batches of float64 arrays for those in `numbers`, of
+        codes and their states for the others. It gives None where the types of the columns need more care.
     position : int
         How many of the `size` bytes the pass under way has read.
     notes : Counter of str
@@ -101,6 +107,8 @@ class Source:
     numeric: frozenset[str] = frozenset()
     where: str | None = None
     strict: bool = False
+    frame: Any = field(default=None, repr=False)
+    typed: Typed | None = field(default=None, repr=False)
     position: int = field(default=0, init=False)
     notes: Counter[str] = field(default_factory=Counter, init=False)
 

@@ -6,18 +6,22 @@ Sets of variables are the bits of whole numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, overload
 
 from plausible.graph import EquivalenceClass, Graph
 from plausible.schema import Variable
 
 
-def members(bits: int) -> Iterator[int]:
+@lru_cache(1 << 16)
+def members(bits: int) -> tuple[int, ...]:
     """The positions in a set, lowest first."""
+    found = []
     while bits:
         low = bits & -bits
-        yield low.bit_length() - 1
+        found.append(low.bit_length() - 1)
         bits ^= low
+    return tuple(found)
 
 
 def subsets(bits: int) -> Iterator[int]:

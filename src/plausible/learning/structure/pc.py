@@ -88,7 +88,7 @@ class _Skeleton:
     def search(self, most_given: int, watch: Watch) -> None:
         size = 0
         while size <= most_given and any(near.bit_count() > size for near in self.near):
-            near = [tuple(members(around)) for around in self.near]
+            near = [members(around) for around in self.near]
             pairs = [(x, y) for x, around in enumerate(near) for y in around if x < y and not self.required[x, y]]
             open_ = [(x, y, _given(x, y, near, size)) for x, y in pairs]
             at_once = 1

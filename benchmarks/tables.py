@@ -1,0 +1,207 @@
+"""Tables beside scikit-learn's naive Bayes: accuracy and log-loss of ten folds, and speed on adult × 100.
+
+    python benchmarks/tables.py [quality] [speed [TIMES]] [files [TIMES]]
+
+Reads ../shared/data/tables (or $PLAUSIBLE_SHARED/data/tables). Prints Markdown. Without arguments everything runs.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+from sklearn.preprocessing import OrdinalEncoder
+
+import plausible
+from plausible.encode import batches
+from plausible.estimators import NaiveBayesClassifier
+
+TABLES = Path(os.environ.get("PLAUSIBLE_SHARED", Path(__file__).parents[2] / "shared")) / "data" / "tables"
+SETS: dict[str, list[str]] = {
+    "play_tennis.csv": ["Day"],
+    "contact_lenses.csv": [],
+    "house_votes_84.csv": [],
+    "mushroom.csv.gz": [],
+    "car.csv": [],
+    "nursery.csv.gz": [],
+    "breast_cancer_ljubljana.csv": [],
+    "adult.csv.gz": ["fnlwgt", "split"],
+    "iris.csv": [],
+    "wine.csv": [],
+}
+warnings.simplefilter("ignore")
+
+
+def read(name: str) -> tuple[pd.DataFrame, np.ndarray]:
+    frame = pd.read_csv(TABLES / name, keep_default_na=False, na_values=[""]).drop(columns=SETS[name])
+    target = frame.columns[-1]
+    for column in frame.columns.drop(target):
+        if frame[column].nunique() <= 2 or not pd.api.types.is_numeric_dtype(frame[column]):
+            frame[column] = frame[column].map(lambda value: value if pd.isna(value) else str(value)).astype(object)
+    return frame.drop(columns=target), frame[target].astype(str).to_numpy(object)
+
+
+def numeric(frame: pd.DataFrame) -> list[str]:
+    return [name for name in frame if pd.api.types.is_numeric_dtype(frame[name])]
+
+
+class Ours:
+    """`plausible.learn` as it comes."""
+
+    def fit(self, frame: pd.DataFrame, y: np.ndarray) -> Ours:
+        self.model = plausible.learn(frame.assign(**{"the class": y}), target="the class")
+        self.classes_ = np.array(self.model.classes, dtype=object)
+        return self
+
+    def predict_log_proba(self, frame: pd.DataFrame) -> np.ndarray:
+        read = batches(plausible.open_source(frame), replace(self.model.reading.columns, target=None))
+        return np.concatenate([np.asarray(self.model.scores(batch.cells).log_posterior) for batch in read])
+
+
+class Peer:
+    """scikit-learn's best mix: CategoricalNB on categories, GaussianNB on numbers, added; gaps are a category."""
+
+    def __init__(self, kinds: str = "both") -> None:
+        self.kinds = kinds
+
+    def _coded(self, frame: pd.DataFrame, *, fit: bool) -> np.ndarray:
+        if fit:
+            self.encoder = OrdinalEncoder(
+                handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-1
+            )
+            self.encoder.fit(frame[self.categories])
+        return (self.encoder.transform(frame[self.categories]) + 1).astype(int)
+
+    def fit(self, frame: pd.DataFrame, y: np.ndarray) -> Peer:
+        self.numbers = numeric(frame) if self.kinds != "categories" else []
+        self.categories = [name for name in frame if name not in self.numbers] if self.kinds != "numbers" else []
+        self.models: list[Any] = []
+        if self.categories:
+            codes = self._coded(frame, fit=True)
+            least = [len(states) + 1 for states in self.encoder.categories_]
+            self.models.append(CategoricalNB(min_categories=least).fit(codes, y))
+        if self.numbers:
+            self.mean = frame[self.numbers].mean()
+            self.models.append(GaussianNB().fit(frame[self.numbers].fillna(self.mean).to_numpy(float), y))
+        self.classes_ = self.models[0].classes_
+        return self
+
+    def predict_log_proba(self, frame: pd.DataFrame) -> np.ndarray:
+        parts = []
+        if self.categories:
+            parts.append(self.models[0].predict_joint_log_proba(self._coded(frame, fit=False)))
+        if self.numbers:
+            parts.append(self.models[-1].predict_joint_log_proba(frame[self.numbers].fillna(self.mean).to_numpy(float)))
+        scores = sum(parts)
+        if len(parts) == 2:
+            scores = scores - np.log(self.models[-1].class_prior_)
+        return scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
+
+
+def figures(make: Callable[[], Any], frame: pd.DataFrame, y: np.ndarray) -> tuple[float, float, float]:
+    """Accuracy with its standard error, and log-loss, of ten folds."""
+    right, loss = np.zeros(len(y)), np.zeros(len(y))
+    smallest = pd.Series(y).value_counts().iloc[0]
+    for train, test in StratifiedKFold(min(10, smallest), shuffle=True, random_state=0).split(frame, y):
+        model = make().fit(frame.iloc[train], y[train])
+        log_posterior = model.predict_log_proba(frame.iloc[test])
+        right[test] = model.classes_[log_posterior.argmax(1)] == y[test]
+        place = {name: k for k, name in enumerate(model.classes_)}
+        rows = zip(log_posterior, y[test], strict=True)
+        loss[test] = [-row[place[name]] if name in place else np.nan for row, name in rows]
+    return right.mean(), right.std() / np.sqrt(len(y)), float(np.nanmean(loss))
+
+
+def quality() -> None:
+    print("\n### Ten folds, accuracy ± standard error / log-loss in nats\n")
+    print("| table | plausible | numbers and categories, scikit-learn | categories only | numbers only |")
+    print("|---|---|---|---|---|")
+    for name in SETS:
+        frame, y = read(name)
+        cells = []
+        makers: list[Callable[[], Any] | None] = [Ours, Peer]
+        has_numbers, has_categories = bool(numeric(frame)), len(numeric(frame)) < frame.shape[1]
+        makers.append((lambda: Peer("categories")) if has_categories and has_numbers else None)
+        makers.append((lambda: Peer("numbers")) if has_categories and has_numbers else None)
+        for make in makers:
+            if make is None:
+                cells.append("–")
+                continue
+            accuracy, error, loss = figures(make, frame, y)
+            cells.append(f"{accuracy:.3f} ± {error:.3f} / {loss:.3f}")
+        print(f"| {name.split('.')[0]} | {' | '.join(cells)} |", flush=True)
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def speed(times: int) -> None:
+    frame, y = read("adult.csv.gz")
+    frame = pd.concat([frame] * times, ignore_index=True)
+    y = np.concatenate([y] * times)
+    print(f"\n### adult × {times}, {len(y):,} rows in memory: seconds, encoding included\n")
+    print("| | learn | classify | both | times scikit-learn |\n|---|---|---|---|---|")
+
+    def run(make: Callable[[], Any], held: Any) -> tuple[float, float]:
+        learning, model = timed(lambda: make().fit(held, y))
+        asking, _ = timed(lambda: model.classes_[model.predict_log_proba(held).argmax(1)])
+        return learning, asking
+
+    theirs = run(Peer, frame)
+    rows = [("scikit-learn, pandas", theirs), ("plausible, pandas", run(NaiveBayesClassifier, frame))]
+    coded = frame.astype({name: "category" for name in frame if name not in numeric(frame)})
+    rows.append(("plausible, pandas with categories", run(NaiveBayesClassifier, coded)))
+    rows.append(("plausible, polars", run(NaiveBayesClassifier, pl.from_pandas(frame))))
+    for name, (learning, asking) in rows:
+        both = learning + asking
+        print(f"| {name} | {learning:.2f} | {asking:.2f} | {both:.2f} | {sum(theirs) / both:.1f} |")
+
+
+def files(times: int) -> None:
+    frame, y = read("adult.csv.gz")
+    frame["income"] = y
+    print(f"\n### adult × {times} from files: learning, seconds\n")
+    print("| | plausible | DuckDB reads all cells | MB above start |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        duckdb.sql(f"copy (select frame.* from frame, range({times})) to '{folder}/adult.parquet'")
+        duckdb.sql(f"copy (select frame.* from frame, range({times})) to '{folder}/adult.csv'")
+        for kind in ("parquet", "csv"):
+            path = f"{folder}/adult.{kind}"
+            reading, _ = timed(lambda path=path: duckdb.sql(f"from '{path}'").write_parquet(f"{folder}/copy"))
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            learning, _ = timed(lambda path=path: plausible.learn(path, target="income"))
+            grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+            print(f"| {kind} | {learning:.2f} | {reading:.2f} | {grown:.0f} |", flush=True)
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    wanted = [one for one in arguments if not one.isdecimal()] or ["quality", "speed", "files"]
+    times = next((int(one) for one in arguments if one.isdecimal()), None)
+    if "quality" in wanted:
+        quality()
+    if "speed" in wanted:
+        speed(times or 100)
+    if "files" in wanted:
+        files(times or 100)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Columns to cells: numbers, states, and weights that add up exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from plausible.counts import Coded
+from plausible.errors import DataError
+from plausible.schema import Variable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+WEIGHT_UNIT = 2.0**-30
+"""Weights are kept to this, so that they add up exactly in any order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows or documents.
+
+    Attributes
+    ----------
+    cells : mapping of str to list or array
+        By attribute. "text" holds the documents; a categorical column texts with None where missing, or `Coded`;
+        a continuous one float64 with NaN where missing.
+    labels : list of str or None, or Coded
+        Their classes where known.
+    place : function of int to str
+        Where a row came from.
+    weights : array of float64, optional
+    own : mapping of str to list, optional
+        All columns of the table, as they are.
+    """
+
+    cells: Mapping[str, Any]
+    labels: Any
+    place: Callable[[int], str]
+    weights: npt.NDArray[np.float64] | None = None
+    own: Mapping[str, Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def texts(self) -> list[str]:
+        """The documents, empty where the rows have no text."""
+        return self.cells["text"] if "text" in self.cells else [""] * len(self)
+
+    def take(self, rows: Sequence[int]) -> Batch:
+        """Some of the rows."""
+        return Batch(
+            {name: taken(cells, rows) for name, cells in self.cells.items()},
+            taken(self.labels, rows),
+            lambda i: self.place(rows[i]),
+            taken(self.weights, rows),
+            None if self.own is None else {name: taken(column, rows) for name, column in self.own.items()},
+        )
+
+
+def names_of(labels: Any) -> list[str]:
+    """Labels as a list of texts."""
+    return [labels.states[code] for code in labels.codes.tolist()] if isinstance(labels, Coded) else labels
+
+
+def taken(values: Any, rows: Sequence[int]) -> Any:
+    """Some of the values of a column."""
+    if values is None:
+        return None
+    if isinstance(values, list):
+        return [values[i] for i in rows]
+    if isinstance(values, Coded):
+        return replace(values, codes=values.codes[rows])
+    return values[rows]
+
+
+def encoded(column: Any, variable: Variable, rows: int, place: Callable[[int], str]) -> Any:
+    """The cells of a variable: floats, states, or texts that are still to become states."""
+    if column is None and variable.kind == "categorical":
+        return [None] * rows
+    if variable.kind == "categorical" and not variable.cuts:
+        return column
+    import numpy as np
+
+    numbers = np.full(rows, np.nan) if column is None else np.asarray(column, float)
+    infinite = np.isinf(numbers)
+    if infinite.any():
+        at = int(infinite.argmax())
+        raise DataError(
+            f"{place(at)}: column {variable.name!r} holds {numbers[at]}; empty the cell, or leave the row out"
+        )
+    if not variable.cuts:
+        return numbers
+    codes = np.searchsorted(variable.cuts, numbers).astype(np.int32)
+    codes[np.isnan(numbers)] = -1
+    return Coded(codes, variable.states)
+
+
+def checked_weights(column: Any, name: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
+    """Weights to a multiple of 2^-30; DataError for the first that is missing, not finite, or not above 0."""
+    import numpy as np
+
+    weights = np.rint(np.asarray(column, float) / WEIGHT_UNIT) * WEIGHT_UNIT
+    bad = ~((weights > 0) & np.isfinite(weights))
+    if bad.any():
+        at = int(bad.argmax())
+        raise DataError(
+            f"{place(at)}: weight {column[at]:g} in column {name!r}; weights are finite numbers above 0, "
+            "so leave the row out or mend it"
+        )
+    return weights
