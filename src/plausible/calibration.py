@@ -136,7 +136,7 @@ class _Problem:
         scaled = back * sharp
         gradient = np.zeros_like(x)
         gradient[:channels] = (self.z * scaled).sum((1, 2))
-        gradient[channels] = -(back * u).sum(1) @ self.length
+        gradient[channels] = -(back * u).sum(1) @ np.where(np.abs(power * self.length) < 5, self.length, 0)
         gradient[channels + 1] = (slope * (two - one)).sum() * tail * (1 - tail)
         gradient[channels + 2] = tail * (back_two * u).sum() * flat * (1 - flat)
 

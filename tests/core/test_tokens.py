@@ -38,6 +38,7 @@ BULK = ("CJK UNIFIED IDEOGRAPH", "HANGUL SYLLABLE", "TANGUT IDEOGRAPH")  # many,
         ("a\x00b", ["a", "b"]),
         ("a\ud800b", ["a", "b"]),
         ("≠a -\u0301b 😀\ufe0f", ["a", "b"]),
+        ("ŉ Huis, 'n huis", ["n", "huis", "n", "huis"]),
     ],
 )
 def test_tokens(text: str, tokens: list[str]) -> None:
@@ -94,7 +95,9 @@ def test_every_character_composed_and_decomposed() -> None:
 @given(texts)
 def test_case_makes_no_difference(text: str) -> None:
     assume(not any("\ud800" <= c <= "\udfff" for c in text))
-    text = ucd.normalize("NFC", text).replace("ı", "")  # the dotless i's capital is the common I
+    for apart in "ıŉ":  # the capital of the dotless i is the common I; that of ŉ begins with an apostrophe
+        text = text.replace(apart, "")
+    text = ucd.normalize("NFC", text)
     assume("\u0345" not in ucd.normalize("NFD", text))  # the iota below has a letter for a capital
     assert cut(text.upper()) == cut(text.lower()) == cut(text)
 
@@ -115,6 +118,7 @@ def test_ascii_words_across_blocks(before: int, one: str, between: int, other: s
 
 @given(texts)
 def test_a_token_is_its_own_token(text: str) -> None:
+    assume("\u0345" not in text)  # below a character that has no case it becomes a letter beside it
     for token in cut(text):
         assert cut(token)[-1] == token
 
