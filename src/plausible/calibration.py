@@ -52,7 +52,13 @@ class Calibration:
 
 
 def fit(
-    scores: Floats, lengths: Integers, truth: Integers, classes: list[str], *, with_bias: bool
+    scores: Floats,
+    lengths: Integers,
+    truth: Integers,
+    classes: list[str],
+    *,
+    with_bias: bool,
+    weights: Floats | None = None,
 ) -> Calibration | None:
     """The calibration with the least Brier score (Brier 1950) on left-out scores, lightly held to its usual values.
 
@@ -67,6 +73,8 @@ def fit(
     classes : list of str
     with_bias : bool
         Whether each class gets a bias of its own; without one the most probable class stays what it is.
+    weights : array, shape (documents,), optional
+        How often each document occurs.
 
     Returns
     -------
@@ -76,9 +84,10 @@ def fit(
     import numpy as np
 
     possible = np.isfinite(scores).all(axis=(1, 2))
-    scores, lengths, truth = scores[possible], lengths[possible], truth[possible]
-    documents, channels, width = scores.shape
-    if documents < FEWEST or width < 2:
+    weights = np.ones(len(scores)) if weights is None else weights
+    scores, lengths, truth, weights = scores[possible], lengths[possible], truth[possible], weights[possible]
+    _, channels, width = scores.shape
+    if weights.sum() < FEWEST or width < 2:
         return None
     from scipy.optimize import minimize
 
@@ -86,8 +95,8 @@ def fit(
     spread = np.maximum(centred.std(axis=(0, 2)), 1e-9)
     z = np.ascontiguousarray((centred / spread[:, None]).transpose(1, 0, 2))
     log_length = np.log(np.maximum(lengths, 1))
-    mean = float(log_length.mean())
-    problem = _Problem(z, log_length - mean, truth, with_bias)
+    mean = float(np.average(log_length, weights=weights))
+    problem = _Problem(z, log_length - mean, truth, weights, with_bias)
     start = np.concatenate([np.full(channels, 2.0 / channels), [0.0, -4.0, -1.0], np.zeros(width if with_bias else 0)])
     bounds = [(-20, 300)] * channels + [(-0.5, 1.5), (-9, 0), (-6, 3)] + [(-5, 5)] * (width if with_bias else 0)
     found = minimize(problem.loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
@@ -103,11 +112,13 @@ def fit(
 
 
 class _Problem:
-    def __init__(self, z: Floats, length: Floats, truth: Integers, with_bias: bool) -> None:
+    def __init__(self, z: Floats, length: Floats, truth: Integers, weights: Floats, with_bias: bool) -> None:
         import numpy as np
 
         self.z, self.length, self.truth, self.with_bias = z, length, truth, with_bias
         self.rows = np.arange(len(truth))
+        self.documents = float(weights.sum())
+        self.shares = (weights / weights.sum())[:, None]
 
     def parts(self, x: Floats) -> tuple[Floats, Any, Any, Any, Any]:
         """Factors, power, tail, flat, bias."""
@@ -122,14 +133,14 @@ class _Problem:
         import numpy as np
 
         factors, power, tail, flat, bias = self.parts(x)
-        channels, documents = len(self.z), len(self.truth)
+        channels = len(self.z)
         sharp = np.exp(np.clip(-power * self.length, -5, 5))[:, None]
         u = (np.tensordot(factors, self.z, 1) + bias) * sharp
         one, two = _softmax(u), _softmax(flat * u)
         error = (1 - tail) * one + tail * two
         error[self.rows, self.truth] -= 1
-        value = (error * error).sum() / documents
-        slope = 2 * error / documents
+        value = (self.shares * error * error).sum()
+        slope = 2 * error * self.shares
         back_one = one * (slope - (slope * one).sum(1, keepdims=True))
         back_two = two * (slope - (slope * two).sum(1, keepdims=True))
         back = (1 - tail) * back_one + tail * flat * back_two
@@ -141,7 +152,7 @@ class _Problem:
         gradient[channels + 2] = tail * (back_two * u).sum() * flat * (1 - flat)
 
         usual = np.concatenate([np.zeros(channels + 1), [-4.0, -1.0]])
-        weight = np.concatenate([np.full(channels, 0.011), [1.0, 0.1, 0.1]]) / documents
+        weight = np.concatenate([np.full(channels, 0.011), [1.0, 0.1, 0.1]]) / self.documents
         away = x[: channels + 3] - usual
         value += weight @ away**2
         gradient[: channels + 3] += 2 * weight * away

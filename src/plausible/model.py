@@ -331,8 +331,13 @@ class Model:
         summed = np.ascontiguousarray(np.tensordot(channels, factors, (1, 0)))
         return self._by_prior_without(self._linked((summed, tokens, known), weighed=True), labels, weights)
 
-    def calibrate(self, documents: Documents, labels: Labels, threads: int | None = None) -> None:
-        """Fit the calibration on documents that were learned, each scored as if it had not been."""
+    def calibrate(
+        self, documents: Documents, labels: Labels, threads: int | None = None, times: Sequence[int] | None = None
+    ) -> None:
+        """Fit the calibration on documents that were learned, each scored as if it had not been.
+
+        With `times`, how often each of them was learned.
+        """
         import numpy as np
 
         from plausible import calibration
@@ -348,8 +353,9 @@ class Model:
         channels = np.asarray(raw).reshape(len(labels), -1, width)[:, :, self.class_indices]
         place = {name: k for k, name in enumerate(self.classes)}
         truth = np.array([place[label] for label in names_of(labels)], np.int64)
+        weights = None if times is None else np.array(times[: len(labels)], float)
         self.calibration = calibration.fit(
-            channels, np.asarray(tokens), truth, self.classes, with_bias=self.log_odds_of_words
+            channels, np.asarray(tokens), truth, self.classes, with_bias=self.log_odds_of_words, weights=weights
         )
 
     def _by_prior_without(self, scores: Scores, labels: Labels, weights: Any) -> Scores:

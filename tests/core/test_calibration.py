@@ -35,7 +35,13 @@ def collection(size: int, seed: int = 0, classes: int = 3) -> tuple[list[str], l
 def test_gradient_equals_finite_differences(seed, with_bias, channels, width):
     random_ = np.random.default_rng(seed)
     truth = random_.integers(0, width, 25)
-    problem = _Problem(random_.normal(size=(channels, 25, width)), random_.normal(size=25), truth, with_bias)
+    problem = _Problem(
+        random_.normal(size=(channels, 25, width)),
+        random_.normal(size=25),
+        truth,
+        random_.uniform(0.5, 3, 25),
+        with_bias,
+    )
     x = random_.normal(size=channels + 3 + (width if with_bias else 0)) * 0.5
     _, gradient = problem.loss(x)
     step = 1e-6
@@ -93,8 +99,27 @@ def test_a_sample_does_not_depend_on_order_or_batches(pairs, size, shuffler):
     other = Sample(size)
     for text, label in shuffled:
         other.add({"text": [text]}, [label])
-    assert one.documents() == other.documents()
-    assert len(one.documents()[1]) == min(size, len(pairs))
+    assert one.kept() == other.kept()
+    kept = one.kept()
+    assert len(kept.labels) == min(size, len(set(pairs)))
+    assert kept.times == [pairs.count(pair) for pair in zip(kept.cells.get("text", []), kept.labels, strict=True)]
+
+
+def test_a_sample_of_a_table_does_not_depend_on_how_its_cells_are_held():
+    import numpy as np
+
+    from plausible.counts import Coded
+
+    lists = {"colour": ["red", None, "red", "blue"], "size": [1.5, None, 1.5, 0.0]}
+    arrays = {
+        "colour": Coded(np.array([1, -1, 1, 0], np.int32), ["blue", "red"]),
+        "size": np.array([1.5, np.nan, 1.5, -0.0]),
+    }
+    one, other = Sample(), Sample()
+    one.add(lists, ["a", "b", "a", "a"])
+    other.add(arrays, Coded(np.array([0, 1, 0, 0], np.int32), ["a", "b"]))
+    assert one.kept() == other.kept()
+    assert sorted(one.kept().times) == [1, 1, 2]
 
 
 def test_figures_of_reliability():

@@ -119,8 +119,8 @@ def test_bad_weights(weight, shown):
 
 
 def test_weights_are_copies_of_rows():
-    weighted = learn(weights="w")
-    repeated = learn([{k: v for k, v in row.items() if k != "w"} for row in ROWS for _ in range(row["w"])])
+    weighted = learn(weights="w", raw=True)
+    repeated = learn([{k: v for k, v in row.items() if k != "w"} for row in ROWS for _ in range(row["w"])], raw=True)
     assert weighted.documents == repeated.documents == 90
     cells = {"age": np.array([22.0, 40.0]), "job": ["clerk", "cook"]}
     assert (np.asarray(weighted.scores(cells).log_posterior) == np.asarray(repeated.scores(cells).log_posterior)).all()

@@ -94,6 +94,7 @@ def test_halves_merge_and_forget_to_the_same_bytes(table, tmp_path):
         "age=continuous",
         "--as",
         "plan=categorical",
+        "--raw",  # a calibration is fitted on what was learned together
     ]
     for source, name in [(table, "whole"), (halves[0], "a"), (halves[1], "b")]:
         run("learn", source, *options, "-o", tmp_path / name)
@@ -132,7 +133,7 @@ def test_costs_move_the_answer(table, tmp_path):
 
 
 def test_rules_of_a_learned_table_can_change(table, tmp_path):
-    run("learn", table, "--target", "risk", "--ignore", "note", "-o", tmp_path / "m")
+    run("learn", table, "--target", "risk", "--ignore", "note", "--raw", "-o", tmp_path / "m")
     run("estimate", tmp_path / "m", "--smoothing-of", "plan=m=50", "--floor", "0.01", "-o", tmp_path / "n")
     assert load(tmp_path / "n").rules.smoothing_of("plan").m == 50
     run(
@@ -142,6 +143,7 @@ def test_rules_of_a_learned_table_can_change(table, tmp_path):
         "risk",
         "--ignore",
         "note",
+        "--raw",
         "--smoothing-of",
         "plan=m=50",
         "--floor",

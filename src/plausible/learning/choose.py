@@ -30,7 +30,7 @@ class Candidate:
 def choose(
     model: Model, cells: Mapping[str, Any], labels: Sequence[str], threads: int | None = None
 ) -> list[Candidate]:
-    """Give `model` the rules and the calibration that do best on documents it has learned, each left out in turn.
+    """Give `model` the rules that do best on documents it has learned, each left out in turn.
 
     Words that are damped and weighted are tried first, then plain log-odds; of the better one more and less smoothing;
     then pairs of words, if they were counted.
@@ -66,7 +66,6 @@ def choose(
         if pairs.brier < best.brier * (1 - MARGIN):
             best = pairs
     model.rules = best.rules
-    model.calibrate(cells, labels, threads)
     return tried
 
 

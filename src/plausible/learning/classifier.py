@@ -205,20 +205,21 @@ def learn(source: Any, labels: Sequence[str] | None = None, **options: Any) -> M
 
 
 class Learner:
-    """Counts rows as they come, keeps a sample of those with text, and in the end calibrates the model on it."""
+    """Counts rows as they come, keeps a sample of them, and in the end calibrates the model on it."""
 
     def __init__(self, model: Model, options: Options, sample: Sample | None = None) -> None:
         self.model, self._options, self.sample = model, options, sample or Sample()
 
     def add(self, batch: Batch) -> None:
         self.model.update(batch.cells, batch.labels, self._options.threads, batch.weights)
-        if self.model.has_text and (self._options.auto or self._options.smooth or not self._options.raw):
+        chooses = self.model.has_text and (self._options.auto or self._options.smooth)
+        if batch.weights is None and (chooses or not self._options.raw):
             self.sample.add(batch.cells, batch.labels)
 
     def merge(self, other: Learner) -> None:
         """Add what another learner has counted, and its sample."""
         self.model.merge(other.model)
-        self.sample.add(*other.sample.documents())
+        self.sample.add(*other.sample.kept())
 
     def finish(self) -> Model:
         """The model, its rules chosen if they are to be, its probabilities calibrated unless they are to be raw."""
@@ -227,24 +228,19 @@ class Learner:
                 f"there is one class only ({self.model.classes[0]!r}); every document will be of it. Add another class"
             )
             return self.model
-        if not self.model.has_text:
-            return self.model
-        cells, labels = self.sample.documents()
-        if self._options.auto:
+        cells, labels, times = self.sample.kept()
+        if self.model.has_text and self._options.auto:
             from plausible.learning.choose import choose, said, without_pairs
 
             self.model.choice = said(choose(self.model, cells, labels, self._options.threads))
             if self.model.tokens.ngrams[1] > 1 and not self.model.rules.pairs:
                 self.model = without_pairs(self.model)
-            if self._options.raw:
-                self.model.calibration = None
-            return self.model
-        if self._options.smooth:
+        elif self.model.has_text and self._options.smooth:
             from plausible.learning.choose import choose_smoothing
 
             choose_smoothing(self.model, cells, labels, self._options.threads)
-        if not self._options.raw:
-            self.model.calibrate(cells, labels, self._options.threads)
+        if not self._options.raw and labels:
+            self.model.calibrate(cells, labels, self._options.threads, times)
         return self.model
 
 

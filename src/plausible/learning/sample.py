@@ -1,79 +1,151 @@
-"""A sample of a stream of documents that does not depend on their order."""
+"""A sample of a stream of rows that does not depend on their order."""
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator, Mapping, Sequence
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
+from heapq import nlargest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from plausible.cells import taken
 from plausible.counts import Coded
+from plausible.sources import cell_text
 
-Row = tuple[str | float | None, ...]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Keys = npt.NDArray[np.uint64]
 
 SIZE = 4000
 LARGEST = 64 << 20
 """Characters that the sample holds at the most."""
 
 
+SHORT = 64
+"""Characters up to which the hash of a cell is remembered, since it may be one of few."""
+
+
+class Kept(NamedTuple):
+    """Different rows, their classes, and how often each occurs."""
+
+    cells: dict[str, Any]
+    labels: list[str]
+    times: list[int]
+
+
 class Sample:
-    """The documents whose hash is least: the same ones, in the same order, however the stream is cut or shuffled.
+    """The different rows whose key is least, and how often each occurs.
+
+    They are the same, in the same order, however the stream is cut or shuffled. A row that leaves the sample never
+    comes back, since only smaller keys come in; so the numbers are exact.
 
     Examples
     --------
     >>> one, other = Sample(2), Sample(2)
-    >>> one.add({"text": ["a", "b", "c"]}, ["x", "y", "x"])
+    >>> one.add({"text": ["a", "b", "c", "a"]}, ["x", "y", "x", "x"])
     >>> other.add({"text": ["c", "a"]}, ["x", "x"])
-    >>> other.add({"text": ["b"]}, ["y"])
-    >>> one.documents() == other.documents()
+    >>> other.add({"text": ["a", "b"]}, ["x", "y"])
+    >>> one.kept() == other.kept()
     True
     """
 
     def __init__(self, size: int = SIZE) -> None:
         self._size = size
-        self._kept: list[tuple[int, Row, str]] = []  # the largest hash first: hashes are negative
+        self._rows: dict[int, tuple[tuple[Any, ...], str]] = {}
+        self._times: dict[int, int] = {}
         self._names: tuple[str, ...] = ()
-        self._characters = 0
+        self._bound = (1 << 64) - 1
 
-    def add(self, cells: Mapping[str, Any], labels: Sequence[str]) -> None:
-        """Add rows: cells by attribute, of which "text" is one."""
+    def add(self, cells: Mapping[str, Any], labels: Sequence[str] | Coded, times: Iterable[int] | None = None) -> None:
+        """Add rows: cells by attribute."""
+        import numpy as np
+
         if not len(labels):
             return
-        kept, size = self._kept, self._size
         self._names = tuple(cells)
-        for row, label in zip(_rows(cells), labels, strict=True):
-            text = row[0] if len(row) == 1 else "\x1f".join(map(str, row))
-            digest = blake2b(str(text).encode("utf-8", "surrogatepass"), digest_size=7, key=label.encode("utf-8")[:64])
-            entry = (-int.from_bytes(digest.digest(), "big"), row, label)
-            if len(kept) < size:
-                heapq.heappush(kept, entry)
-            elif entry > kept[0]:
-                self._characters -= _length(heapq.heapreplace(kept, entry)[1])
+        keys = _keys([*cells.values(), labels])
+        near = np.flatnonzero(keys <= self._bound)
+        counts = np.ones(len(keys), np.int64) if times is None else np.fromiter(times, np.int64, len(keys))
+        different, first, group = np.unique(keys[near], return_index=True, return_inverse=True)
+        numbers = np.zeros(len(different), np.int64)
+        np.add.at(numbers, group, counts[near])
+        chosen: Any = near[first]
+        columns = [_values(taken(column, chosen)) for column in [*cells.values(), labels]]
+        for key, number, *row, label in zip(different.tolist(), numbers.tolist(), *columns, strict=True):
+            self._times[key] = self._times.get(key, 0) + number
+            self._rows.setdefault(key, (tuple(row), label))
+        self._shrink()
+
+    def _shrink(self) -> None:
+        surplus = len(self._rows) - self._size
+        characters = sum(_length(row) for row, _ in self._rows.values())
+        if surplus <= 0 and characters <= LARGEST:
+            return
+        for key in nlargest(max(surplus, 0), self._rows) if characters <= LARGEST else sorted(self._rows, reverse=True):
+            if len(self._rows) <= self._size and characters <= LARGEST:
+                break
+            characters -= _length(self._rows.pop(key)[0])
+            del self._times[key]
+            self._bound = key - 1
+        self._size = min(self._size, len(self._rows))
+
+    def kept(self) -> Kept:
+        """The sample, in the order of the keys."""
+        order = sorted(self._rows)
+        cells = {name: [self._rows[key][0][at] for key in order] for at, name in enumerate(self._names)}
+        return Kept(cells, [self._rows[key][1] for key in order], [self._times[key] for key in order])
+
+
+def _keys(columns: Sequence[Any]) -> Keys:
+    """A key for each row that depends on nothing but its values."""
+    import numpy as np
+
+    out: Any = np.uint64(0)
+    with np.errstate(over="ignore"):
+        for column in columns:
+            if isinstance(column, Coded):
+                states = np.array([*map(_hash, column.states), _hash(None)], np.uint64)
+                mine = states[column.codes]
+            elif isinstance(column, np.ndarray) and column.dtype.kind != "f":
+                mine = np.fromiter((_hash_of_cell(cell_text(value)) for value in column), np.uint64, len(column))
+            elif isinstance(column, np.ndarray):
+                numbers = column.astype(np.float64) + 0.0  # one zero
+                mine = np.where(np.isnan(column), 0, numbers.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
             else:
-                continue
-            self._characters += _length(row)
-            while self._characters > LARGEST and len(kept) > 1:
-                self._characters -= _length(heapq.heappop(kept)[1])
-                self._size = size = len(kept)
-
-    def documents(self) -> tuple[dict[str, Any], list[str]]:
-        """The cells and labels, in the order of their hashes."""
-        chosen = sorted(self._kept, reverse=True)
-        cells: dict[str, Any] = {name: [row[at] for _, row, _ in chosen] for at, name in enumerate(self._names)}
-        return cells, [label for _, _, label in chosen]
+                mine = np.fromiter(map(_hash_of_cell, column), np.uint64, len(column))
+            out = (out ^ mine) * np.uint64(0xD6E8FEB86659FD93)
+            out ^= out >> np.uint64(32)
+    keys: Keys = out
+    return keys
 
 
-def _rows(cells: Mapping[str, Any]) -> Iterator[Row]:
-    columns = []
-    for column in cells.values():
-        if isinstance(column, Coded):
-            states = [*column.states, None]
-            column = [states[code] for code in column.codes.tolist()]
-        elif hasattr(column, "tolist"):
-            column = [None if number != number else number for number in column.tolist()]
-        columns.append(column)
-    return zip(*columns, strict=True)
+def _hash_of_cell(value: Any) -> int:
+    return _hash(value) if isinstance(value, str) and len(value) > SHORT else _hash_of_short(value)
 
 
-def _length(row: Row) -> int:
+def _hash(value: Any) -> int:
+    if value is None or value != value:
+        return 0
+    if not isinstance(value, str):
+        (bits,) = struct.unpack("<Q", struct.pack("<d", value + 0.0))
+        return int(bits * 0x9E3779B97F4A7C15 & (1 << 64) - 1)
+    return int.from_bytes(blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+_hash_of_short = lru_cache(1 << 12)(_hash)
+
+
+def _values(column: Any) -> list[Any]:
+    if isinstance(column, Coded):
+        states = [*column.states, None]
+        return [states[code] for code in column.codes.tolist()]
+    if hasattr(column, "tolist"):
+        return [None if value != value else value for value in column.tolist()]
+    return list(column)
+
+
+def _length(row: tuple[Any, ...]) -> int:
     return sum(len(cell) for cell in row if isinstance(cell, str))
