@@ -98,7 +98,9 @@ def fit(
     mean = float(np.average(log_length, weights=weights))
     problem = _Problem(z, log_length - mean, truth, weights, with_bias)
     start = np.concatenate([np.full(channels, 2.0 / channels), [0.0, -4.0, -1.0], np.zeros(width if with_bias else 0)])
-    bounds = [(-20, 300)] * channels + [(-0.5, 1.5), (-9, 0), (-6, 3)] + [(-5, 5)] * (width if with_bias else 0)
+    # No channel counts against its own evidence: where classes are balanced in a column, taking a row away makes its
+    # class look rarer than the others, and a factor below 0 would read the label off that.
+    bounds = [(0, 300)] * channels + [(-0.5, 1.5), (-9, 0), (-6, 3)] + [(-5, 5)] * (width if with_bias else 0)
     found = minimize(problem.loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
     factors, power, tail, flat, bias = problem.parts(found.x)
     return Calibration(
