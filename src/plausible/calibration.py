@@ -79,7 +79,7 @@ def fit(
     Returns
     -------
     Calibration or None
-        None where there are too few documents.
+        None where there are too few documents, or the scores' own probabilities have a lower log-loss.
     """
     import numpy as np
 
@@ -103,6 +103,10 @@ def fit(
     bounds = [(0, 300)] * channels + [(-0.5, 1.5), (-9, 0), (-6, 3)] + [(-5, 5)] * (width if with_bias else 0)
     found = minimize(problem.loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
     factors, power, tail, flat, bias = problem.parts(found.x)
+    if channels == 1 and not with_bias:
+        plain = np.take_along_axis(_log_softmax(scores[:, 0]), truth[:, None], 1)
+        if np.average(-plain[:, 0], weights=weights) <= problem.log_loss(found.x):
+            return None
     return Calibration(
         tuple(float(t / s) for t, s in zip(factors, spread, strict=True)),
         dict(zip(classes, map(float, bias), strict=True)) if with_bias else {},
@@ -129,6 +133,15 @@ class _Problem:
         channels = len(self.z)
         power, tail, flat = x[channels], 1 / (1 + np.exp(-x[channels + 1])), 1 / (1 + np.exp(-x[channels + 2]))
         return x[:channels], power, tail, flat, x[channels + 3 :] if self.with_bias else 0.0
+
+    def log_loss(self, x: Floats) -> float:
+        """The mean of -ln P(truth), in nats."""
+        import numpy as np
+
+        factors, power, tail, flat, bias = self.parts(x)
+        u = (np.tensordot(factors, self.z, 1) + bias) * np.exp(np.clip(-power * self.length, -5, 5))[:, None]
+        p = ((1 - tail) * _softmax(u) + tail * _softmax(flat * u))[self.rows, self.truth]
+        return float(-(self.shares[:, 0] * np.log(p)).sum())
 
     def loss(self, x: Floats) -> tuple[float, Floats]:
         """The penalised Brier score and its gradient."""
@@ -171,6 +184,13 @@ def _softmax(u: Floats) -> Floats:
     p: Floats = np.exp(u - u.max(1, keepdims=True))
     p /= p.sum(1, keepdims=True)
     return p
+
+
+def _log_softmax(u: Floats) -> Floats:
+    import numpy as np
+
+    away = u - u.max(1, keepdims=True)
+    return np.asarray(away - np.log(np.exp(away).sum(1, keepdims=True)))
 
 
 def brier_score(probabilities: Floats, truth: Integers) -> float:

@@ -147,9 +147,10 @@ class Tally:
         place = {name: k for k, name in enumerate(model.classes) if model.counts.of(name) >= least}
         columns = np.array([place.get(name, -1) for name in truth], np.int64)
         best = self._state(self._after, model, batch, columns)
-        if model.calibration is not None:
-            self.calibrated = True
-            self._state(self._before, model.uncalibrated(), batch, columns)
+        self.calibrated |= model.calibration is not None
+        self._state(
+            self._before, model.uncalibrated(), batch, columns
+        )  # of other folds, where one needs no calibration
         self.truth += truth
         self._known.append(columns >= 0)
         self.answers += [model.classes[k] for k in best]

@@ -6,7 +6,6 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from heapq import nlargest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plausible.cells import taken
@@ -58,6 +57,7 @@ class Sample:
         self._times: dict[int, int] = {}
         self._names: tuple[str, ...] = ()
         self._bound = (1 << 64) - 1
+        self._characters = 0
 
     def add(self, cells: Mapping[str, Any], labels: Sequence[str] | Coded, times: Iterable[int] | None = None) -> None:
         """Add rows: cells by attribute."""
@@ -75,19 +75,21 @@ class Sample:
         chosen: Any = near[first]
         columns = [_values(taken(column, chosen)) for column in [*cells.values(), labels]]
         for key, number, *row, label in zip(different.tolist(), numbers.tolist(), *columns, strict=True):
+            if key not in self._rows:
+                self._rows[key] = (tuple(row), label)
+                self._characters += _length(row)
             self._times[key] = self._times.get(key, 0) + number
-            self._rows.setdefault(key, (tuple(row), label))
         self._shrink()
 
     def _shrink(self) -> None:
+        """Let the largest keys go."""
         surplus = len(self._rows) - self._size
-        characters = sum(_length(row) for row, _ in self._rows.values())
-        if surplus <= 0 and characters <= LARGEST:
+        if surplus <= 0 and self._characters <= LARGEST:
             return
-        for key in nlargest(max(surplus, 0), self._rows) if characters <= LARGEST else sorted(self._rows, reverse=True):
-            if len(self._rows) <= self._size and characters <= LARGEST:
+        for key in sorted(self._rows, reverse=True):
+            if len(self._rows) <= self._size and self._characters <= LARGEST:
                 break
-            characters -= _length(self._rows.pop(key)[0])
+            self._characters -= _length(self._rows.pop(key)[0])
             del self._times[key]
             self._bound = key - 1
         self._size = min(self._size, len(self._rows))
@@ -147,5 +149,5 @@ def _values(column: Any) -> list[Any]:
     return list(column)
 
 
-def _length(row: tuple[Any, ...]) -> int:
+def _length(row: Sequence[Any]) -> int:
     return sum(len(cell) for cell in row if isinstance(cell, str))
