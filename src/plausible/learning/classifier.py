@@ -13,6 +13,7 @@ from plausible.cells import Batch
 from plausible.columns import Columns, Said, choose_columns
 from plausible.encode import batches, labelled
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
+from plausible.learning.ahead import ahead
 from plausible.learning.sample import Sample
 from plausible.model import Model, Reading
 from plausible.priors import Rules, Smoothing, parsed
@@ -266,7 +267,7 @@ def read_labelled(
     """Hand every labelled document of a source to `use`, say what was noted, and return how many had no class."""
     skipped = 0
     columns = model.reading.columns
-    for batch in batches(source, columns):
+    for batch in ahead(batches(source, columns)):
         kept = labelled(batch, columns.target, strict=options.strict)
         skipped += len(batch) - len(kept)
         if len(kept):
