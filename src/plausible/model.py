@@ -332,11 +332,11 @@ class Model:
         return self._by_prior_without(self._linked((summed, tokens, known), weighed=True), labels, weights)
 
     def calibrate(
-        self, documents: Documents, labels: Labels, threads: int | None = None, times: Sequence[int] | None = None
+        self, documents: Documents, labels: Labels, threads: int | None = None, times: Sequence[float] | None = None
     ) -> None:
         """Fit the calibration on documents that were learned, each scored as if it had not been.
 
-        With `times`, how often each of them was learned.
+        With `times`, how often each of them was learned, or its weight.
         """
         import numpy as np
 

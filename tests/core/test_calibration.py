@@ -186,3 +186,19 @@ def test_a_balanced_column_does_not_give_the_label_of_a_left_out_row_away():
     ]
     figures = plausible.evaluate(rows, leave_one_out=True)
     assert figures.accuracy < 0.6
+
+
+@pytest.mark.parametrize("model", ["weighted", "plain"])
+def test_balanced_classes_find_the_rare_one_more_often(model):
+    texts, labels = collection(900, classes=2)
+    rare = [i for i, label in enumerate(labels) if label == "topic 0"][:40]
+    common = [i for i, label in enumerate(labels) if label == "topic 1"]
+    chosen = rare[:30] + common[:300]
+    train, classes = [texts[i] for i in chosen], [labels[i] for i in chosen]
+    new = [text for text, label in zip(*collection(600, seed=5, classes=2), strict=True) if label == "topic 0"]
+
+    def recall(**options: bool) -> float:
+        learned = plausible.learn(train, classes, model=model, **options)
+        return sum(label == "topic 0" for label in plausible.classify(learned, new).labels) / len(new)
+
+    assert recall(balance=True) > recall()

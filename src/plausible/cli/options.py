@@ -106,6 +106,7 @@ model_options = add(
         type=click.Choice(["weighted", "plain", "book", "auto"]),
         help=MODEL_HELP,
     ),
+    click.option("--balance", is_flag=True, help="Let every class weigh the same, however rare it is."),
     click.option("--raw", is_flag=True, help="Leave the probabilities as they come, too sure of themselves."),
 )
 

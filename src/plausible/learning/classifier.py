@@ -27,8 +27,8 @@ Progress = Callable[[Source], None]
 class Options:
     """What the user says of learning; see `Rules`, `Tokens` and `sources.Options` for each.
 
-    With `raw` probabilities are left as the rules give them; with `auto` the rules are chosen by leave-one-out, with
-    `smooth` only the smoothing.
+    With `raw` probabilities are left as the rules give them; with `balance` every class weighs the same in them. With
+    `auto` the rules are chosen by leave-one-out, with `smooth` only the smoothing.
     """
 
     said: Said = field(default_factory=Said)
@@ -39,6 +39,7 @@ class Options:
     tokens: Tokens = field(default_factory=Tokens)
     rules: Rules = field(default_factory=Rules)
     raw: bool = False
+    balance: bool = False
     auto: bool = False
     smooth: bool = False
     threads: int | None = None
@@ -95,6 +96,7 @@ def options_from(
     chars: tuple[int, int] | None = None,
     stem: str | None = None,
     raw: bool = False,
+    balance: bool = False,
     threads: int | None = None,
     strict: bool = False,
     **rules: Any,
@@ -110,6 +112,8 @@ def options_from(
         See `learn`.
     raw : bool
         Leave the probabilities as they come.
+    balance : bool
+        Let every class weigh the same, however few documents it has: rare classes are answered more often.
     rules
         The fields of `Rules`; smoothing may be "auto", too: chosen by leave-one-out.
     """
@@ -128,6 +132,10 @@ def options_from(
     unfit = next((name for name in given if name not in Rules.__dataclass_fields__), None)
     if unfit is not None:
         raise CallError(unknown("option", unfit, [*Rules.__dataclass_fields__, *Options.__dataclass_fields__]))
+    if balance and not auto and not Rules(events=given.get("events", "multinomial")).log_odds:
+        if given.get("prior", "uniform") != "uniform":
+            raise CallError("balanced classes have a uniform prior; leave out the prior, or balance")
+        given["prior"] = "uniform"
     smooth = given.get("smoothing") == "auto"
     if smooth:
         given["smoothing"] = Smoothing(a=0.1)
@@ -142,6 +150,7 @@ def options_from(
         tokens=Tokens((ngrams[0], ngrams[1]), (chars[0], chars[1]) if chars else None, stem),
         rules=Rules(**parsed(given)),
         raw=raw,
+        balance=balance,
         auto=auto,
         smooth=smooth,
         threads=threads,
@@ -241,7 +250,11 @@ class Learner:
 
             choose_smoothing(self.model, cells, labels, self._options.threads)
         if not self._options.raw and labels:
-            self.model.calibrate(cells, labels, self._options.threads, times)
+            weights: list[float] = list(times)
+            if self._options.balance:
+                share = self.model.documents / len(self.model.classes)
+                weights = [n * share / self.model.counts.of(name) for n, name in zip(times, labels, strict=True)]
+            self.model.calibrate(cells, labels, self._options.threads, weights)
         return self.model
 
 
