@@ -199,14 +199,16 @@ def stream(copies: int = 2 if "--quick" in sys.argv else 24) -> None:
             for _ in range(copies):
                 file.writelines(row + "\n" for row in rows)
         script = (
-            "import resource, sys, time, plausible, json\n"
-            "from plausible import _native, answers\n"
+            "import sys, time, plausible, json\n"
+            "from plausible import _native, answers, calibration\n"
+            "import numpy, scipy.optimize\n"
             "import plausible.learning.classifier\n"
-            "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+            "peak = lambda: int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])\n"
+            "before = peak()\n"
             "start = time.perf_counter()\n"
             "plausible.learn(sys.argv[1], target='group', text='text')\n"
             "spent = time.perf_counter() - start\n"
-            "after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+            "after = peak()\n"
             "start = time.perf_counter()\n"
             "for line in open(sys.argv[1], 'rb'): json.loads(line)\n"
             "print(spent, (after - before) / 1024, time.perf_counter() - start)\n"
