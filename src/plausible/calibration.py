@@ -79,7 +79,7 @@ def fit(
     Returns
     -------
     Calibration or None
-        None where there are too few documents, or the scores' own probabilities have a lower log-loss.
+        None where there are too few documents, or the log-loss does not fall by more than its standard error.
     """
     import numpy as np
 
@@ -105,7 +105,9 @@ def fit(
     factors, power, tail, flat, bias = problem.parts(found.x)
     if channels == 1 and not with_bias:
         plain = np.take_along_axis(_log_softmax(scores[:, 0]), truth[:, None], 1)
-        if np.average(-plain[:, 0], weights=weights) <= problem.log_loss(found.x):
+        gain = problem.log_truth(found.x) - plain[:, 0]
+        gained = np.average(gain, weights=weights)
+        if gained <= np.sqrt(np.average((gain - gained) ** 2, weights=weights) / weights.sum()):
             return None
     return Calibration(
         tuple(float(t / s) for t, s in zip(factors, spread, strict=True)),
@@ -134,14 +136,13 @@ class _Problem:
         power, tail, flat = x[channels], 1 / (1 + np.exp(-x[channels + 1])), 1 / (1 + np.exp(-x[channels + 2]))
         return x[:channels], power, tail, flat, x[channels + 3 :] if self.with_bias else 0.0
 
-    def log_loss(self, x: Floats) -> float:
-        """The mean of -ln P(truth), in nats."""
+    def log_truth(self, x: Floats) -> Floats:
+        """ln P(truth) of each document, in nats."""
         import numpy as np
 
         factors, power, tail, flat, bias = self.parts(x)
         u = (np.tensordot(factors, self.z, 1) + bias) * np.exp(np.clip(-power * self.length, -5, 5))[:, None]
-        p = ((1 - tail) * _softmax(u) + tail * _softmax(flat * u))[self.rows, self.truth]
-        return float(-(self.shares[:, 0] * np.log(p)).sum())
+        return np.asarray(np.log(((1 - tail) * _softmax(u) + tail * _softmax(flat * u))[self.rows, self.truth]))
 
     def loss(self, x: Floats) -> tuple[float, Floats]:
         """The penalised Brier score and its gradient."""
