@@ -26,10 +26,10 @@ demo: $(VENV)/installed ## install, then learn, evaluate, classify and explain o
 	@PATH="$(BIN):$$PATH" sh examples/demo.sh
 
 test: $(VENV)/installed $(VENV)/tested ## the tests
-	$(BIN)/python -m pytest -n auto -m "not long"
+	$(BIN)/python -m pytest -m "not long"
 
 test-long: $(VENV)/installed $(VENV)/tested ## the tests that take long
-	$(BIN)/python -m pytest -n auto -m long
+	$(BIN)/python -m pytest -m long
 
 check: $(VENV)/installed $(VENV)/tested ## format, lint, types, layers
 	$(BIN)/ruff format --check .
