@@ -124,6 +124,8 @@ void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels_
         const std::uint32_t term = part.find_or_add(key);
         if (word.empty() || !sizes[i]) throw nb::value_error("a term is empty, or no class has seen it");
         if (sizes[i] > labels.size() - next) throw nb::value_error("there are more rows than counts");
+        if (sizes[i] > sizes_of_classes.size()) throw nb::value_error("a term has more counts than there are classes");
+        part.expect_cells(term, sizes[i]);
         const std::size_t first = next;
         for (const std::size_t stop_at = next + sizes[i]; next < stop_at; ++next) {
             if (next > first && labels[next] <= labels[next - 1]) throw nb::value_error("the classes of a term are not sorted");

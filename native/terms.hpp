@@ -146,6 +146,12 @@ public:
     }
 
     // Whether `less` can be part of what a class has seen of a term, in which `left` documents are to remain.
+    // Room for the cells of a new term, so that it need not grow to it.
+    void expect_cells(std::uint32_t term, std::uint64_t cells) {
+        const std::uint64_t room = std::bit_ceil(cells <= 4 ? cells : cells + cells / 3);
+        if (room > terms_[term].room && room < absent) widen(terms_[term], static_cast<std::uint32_t>(room));
+    }
+
     bool covers(std::uint32_t term, const Cell& less, std::uint64_t left) const {
         const Cell* mine = cell(term, less.label);
         if (!mine || mine->documents < less.documents || mine->occurrences < less.occurrences || mine->mass < less.mass) return false;
@@ -232,12 +238,11 @@ private:
                 return here;
             }
         }
-        widen(terms_[term]);
+        widen(terms_[term], row.room ? 2 * row.room : 1);
         return claim(term, label);
     }
 
-    void widen(Term& row) {
-        const std::uint32_t room = row.room ? 2 * row.room : 1;
+    void widen(Term& row, std::uint32_t room) {
         const auto level = static_cast<std::size_t>(std::countr_zero(room));
         if (free_.size() <= level) free_.resize(level + 1);
         std::uint64_t offset;
@@ -256,7 +261,7 @@ private:
             while (cells_[offset + j].label != absent) j = (j + 1) & (room - 1);
             cells_[offset + j] = cell;
         }
-        if (row.room) free_[level - 1].push_back(row.row);
+        if (row.room) free_[static_cast<std::size_t>(std::countr_zero(row.room))].push_back(row.row);
         row.row = offset;
         row.room = room;
     }
