@@ -122,3 +122,12 @@ def test_what_a_source_holds_decides(points):
     assert isinstance(cluster(source, 2, covariance="full").best, GaussianMixture)
     with pytest.raises(DataError, match="no values"):
         cluster(open_source([{"a": None, "b": "x"}, {"a": None, "b": "y"}]), 1)
+
+
+def test_documents_are_refused_not_clustered_by_their_names(tmp_path):
+    for kind in ("ham", "spam"):
+        (tmp_path / kind).mkdir()
+        for i in range(4):
+            (tmp_path / kind / f"{i}.txt").write_text(f"words of {kind} {i}")
+    with pytest.raises(CallError, match="holds documents; so far only tables"):
+        cluster(str(tmp_path), 2)

@@ -51,6 +51,10 @@ def cluster(
     [3, 3]
     """
     source = given if isinstance(given, Source) else open_source(given)
+    if source.documents:
+        raise CallError(
+            f"{source.name} holds documents; so far only tables can be clustered (CSV, JSON lines, Parquet)"
+        )
     named, without = frozenset(categories), frozenset(leave_out)
     for name in (*columns, *named, *without):
         if name not in source.columns:
