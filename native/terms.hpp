@@ -44,6 +44,17 @@ public:
         return found != absent ? found : add(key);
     }
 
+    // A term that is not there.
+    std::uint32_t add(const Key& key) {
+        if (terms_.size() + 1 >= absent) throw std::length_error("the vocabulary is full: more than 4 billion terms");
+        if (2 * (terms_.size() + 1) > slots_.size()) rehash(slots_.empty() ? 64 : 2 * slots_.size());
+        const auto term = static_cast<std::uint32_t>(terms_.size());
+        terms_.emplace_back(key, bytes_.size());
+        if (key.size > Key::inside) bytes_.insert(bytes_.end(), key.bytes, key.bytes + key.size);
+        place(term);
+        return term;
+    }
+
     // The memory accesses of a look-up and of a count, asked for ahead of time.
     void expect_slot(std::uint64_t hashed) const {
         if (!slots_.empty()) __builtin_prefetch(&slots_[hashed & mask_]);
@@ -164,16 +175,6 @@ private:
     }
 
     static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed >> 24); }
-
-    std::uint32_t add(const Key& key) {
-        if (terms_.size() + 1 >= absent) throw std::length_error("the vocabulary is full: more than 4 billion terms");
-        if (2 * (terms_.size() + 1) > slots_.size()) rehash(slots_.empty() ? 64 : 2 * slots_.size());
-        const auto term = static_cast<std::uint32_t>(terms_.size());
-        terms_.emplace_back(key, bytes_.size());
-        if (key.size > Key::inside) bytes_.insert(bytes_.end(), key.bytes, key.bytes + key.size);
-        place(term);
-        return term;
-    }
 
     void place(std::uint32_t term) {
         const std::uint64_t hashed = terms_[term].hashed;
