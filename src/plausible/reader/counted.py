@@ -37,8 +37,8 @@ def read_counts(store: Store, interesting_from: int) -> Levels:
         if rating is not None:
             before[item] = rating
     now = store.ratings()
-    _each(store, before, levels.unlearn)
-    _each(store, {item: now[item] for item in touched if item in now}, levels.learn)
+    each_rated(store, before, levels.unlearn)
+    each_rated(store, {item: now[item] for item in touched if item in now}, levels.learn)
     if len(tail) > LONGEST_TAIL:
         write_counts(store, levels.model)
     return levels
@@ -57,7 +57,7 @@ def learned_anew(store: Store) -> Model:
     levels = Levels()
     for (data,) in store.rows("SELECT model FROM elsewhere ORDER BY digest"):
         levels.model.merge(model_file.from_bytes(data, "a model that was learned elsewhere"))
-    _each(store, {item: rating for item, (rating, _) in _states(store.events()).items() if rating}, levels.learn)
+    each_rated(store, {item: rating for item, (rating, _) in _states(store.events()).items() if rating}, levels.learn)
     return levels.model
 
 
@@ -147,7 +147,7 @@ def _written(store: Store, interesting_from: int) -> tuple[Levels, int]:
     return Levels(interesting_from, _bare(model_file.from_bytes(data, f"the counts of {store.path}"))), event
 
 
-def _each(store: Store, ratings: dict[int, int], use: Callable[[Cells, list[int]], None]) -> None:
+def each_rated(store: Store, ratings: dict[int, int], use: Callable[[Cells, list[int]], None]) -> None:
     """Hand rated items to `learn` or `unlearn`, some at a time."""
     addresses = store.addresses()
     wanted = list(ratings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -188,6 +188,8 @@ class Levels:
         """What evidence is worth and where the levels lie, by scores of items as if they had not been rated."""
         channels, lengths, truth, ratings = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         fitted = calibration.fit(channels, lengths, truth, [LIKED, REST], with_bias=True) or UNFITTED
+        words, attributes = fitted.factors
+        fitted = replace(fitted, factors=(words, min(attributes, 1.0)))
         u = fitted.evidence(channels, lengths, [LIKED, REST])
         return fitted, fitted_link(u[:, 0] - u[:, 1], ratings, self.interesting_from)
 

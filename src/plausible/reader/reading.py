@@ -6,13 +6,24 @@ import math
 import os
 import threading
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from plausible.errors import CallError
-from plausible.reader.counted import read_counts, state_after, write_counts
+from plausible.files.model import to_bytes
+from plausible.reader import exchange
+from plausible.reader.counted import (
+    LATEST,
+    each_rated,
+    merge_elsewhere,
+    rated,
+    read_counts,
+    state_after,
+    write_counts,
+)
+from plausible.reader.exchange import Imported
 from plausible.reader.items import Article
 from plausible.reader.levels import LEVELS, Levels, cells_of, sigmoid
 from plausible.reader.ranking import PAGE, Entry, Lineup, Page, entries, line_up
@@ -24,15 +35,6 @@ from plausible.reader.standing import Marks, Standing
 from plausible.reader.store import Event, Place, Store
 from plausible.reader.views import View
 from plausible.reader.working import Working, measured
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What an import brought: sources, items and ratings that are new."""
-
-    sources: int
-    items: int
-    ratings: int
 
 
 class Reader:
@@ -284,3 +286,48 @@ class Reader:
     def working(self) -> Working:
         """Is it working? Measured on what was predicted before each rating."""
         return measured(self.store, self._settings.interesting_from)
+
+    # Data is yours
+
+    def export(self, to: IO[bytes]) -> None:
+        """Everything as JSON lines; see `exchange`."""
+        exchange.write(self.store, to)
+
+    def model_bytes(self) -> bytes:
+        """What was learned, as a `.plausible` file that the command line reads; its probabilities are calibrated."""
+        with self._learning:
+            model = self._levels.model.copy()
+        latest = self.store.items(rated(self.store, LATEST))
+        if len(model.classes) > 1:
+            labels = [str(item.rating) for item in latest]
+            model.calibrate(cells_of(latest, self.store.addresses()), labels)
+        return to_bytes(model)
+
+    def take_in(self, data: IO[bytes]) -> Imported:
+        """Import what `export` wrote; what is there already stays.
+
+        Raises
+        ------
+        DataError
+            If a line is damaged, too long, or no part of an export; then nothing changes.
+        """
+        with self._learning:
+            before = self.store.ratings()
+            try:
+                return exchange.read(self.store, data)
+            finally:
+                new = {item: rating for item, rating in self.store.ratings().items() if item not in before}
+                each_rated(self.store, new, self._levels.learn)
+                self._marks = Marks(self.store)
+                self.set(Settings.of(self.store.setting("reader", {})))
+
+    def merge_model(self, data: bytes) -> int:
+        """Add what another reader learned, from a `.plausible` file: the number of its ratings.
+
+        Raises
+        ------
+        ModelError
+            If it is damaged, too large when unpacked, not a reader's, or was added before; then nothing changes.
+        """
+        with self._learning:
+            return merge_elsewhere(self.store, self._levels, data)

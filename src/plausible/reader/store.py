@@ -265,11 +265,13 @@ class Store:
 
     # Items
 
-    def add(self, source_id: int, articles: Iterable[Article], now: datetime | None = None) -> list[int]:
+    def add(
+        self, source_id: int, articles: Iterable[Article], now: datetime | None = None, *, revise: bool = True
+    ) -> list[int]:
         """Add articles to a source: the ids of those that are new.
 
-        An article whose key is known is brought up to date if it changed and was never rated; what was learned from
-        stays as it was. A date in the future becomes that of the collection.
+        An article whose key is known is brought up to date if it changed and was never rated (and `revise` says so);
+        what was learned from stays as it was. A date in the future becomes that of the collection.
         """
         self.source(source_id)
         now = now or datetime.now(UTC)
@@ -277,12 +279,12 @@ class Store:
         left = iter(articles)
         while chunk := list(islice(left, AT_A_TIME)):
             with self.changing() as db:
-                for article in chunk:
+                for article in map(_storable, chunk):
                     found = db.execute("SELECT id FROM items WHERE source = ? AND key = ?", (source_id, article.key))
                     known = found.fetchone()
                     if known is None:
                         new.append(self._insert(db, source_id, article, now))
-                    else:
+                    elif revise:
                         self._revise(db, self._item(known[0]), article, now)
         return new
 
@@ -456,6 +458,16 @@ def _item_of(row: tuple[Any, ...]) -> Item:
     ]
     article = Article(key, url, title, author, _time(published), html, text, language)
     return Item(number, source, article, _time(collected), first, rating, bool(skipped), row[14])
+
+
+def _storable(article: Article) -> Article:
+    """The article without half characters (lone surrogates), which no file can hold."""
+    whole: dict[str, Any] = {
+        name: value.encode(errors="replace").decode()
+        for name, value in vars(article).items()
+        if isinstance(value, str) and not value.isascii()
+    }
+    return replace(article, **whole)
 
 
 def _shingles(item: Item) -> Any:
