@@ -22,13 +22,19 @@ $(VENV)/tested: $(VENV)/pip pyproject.toml
 	$(BIN)/pip install --quiet --group test --group check
 	touch $@
 
+$(VENV)/browser: # the browser of the tests, from the system's packages
+	@command -v chromium > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
+	  && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \
+	  || echo "no chromium, and no right to install it: tests in the browser are skipped"
+	@! command -v chromium > /dev/null || touch $@
+
 demo: $(VENV)/installed ## install, then learn, evaluate, classify and explain on the example messages
 	@PATH="$(BIN):$$PATH" sh examples/demo.sh
 
-test: $(VENV)/installed $(VENV)/tested ## the tests
+test: $(VENV)/installed $(VENV)/tested $(VENV)/browser ## the tests
 	$(BIN)/python -m pytest -m "not long"
 
-test-long: $(VENV)/installed $(VENV)/tested ## the tests that take long
+test-long: $(VENV)/installed $(VENV)/tested $(VENV)/browser ## the tests that take long
 	$(BIN)/python -m pytest -m long
 
 check: $(VENV)/installed $(VENV)/tested ## format, lint, types, layers
