@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,7 +13,7 @@ from plausible.web.forms import change_at, page_at, text, to
 from plausible.web.rendering import page, reader_of
 
 KINDS = {"feed": "feed", "netnews": "newsgroup", "mbox": "mailbox", "maildir": "mailbox", "folder": "folder"}
-REMOTE = ("feed", "netnews")
+REMOTE = ("http://", "https://", "nntp://", "nntps://")
 PATIENCE = 8.0
 """Seconds that a page waits for a visit before it says that the visit goes on."""
 
@@ -24,7 +22,7 @@ def _sources(request: Request) -> Response:
     return _shown(request)
 
 
-def _shown(request: Request, *, address: str = "", problem: str = "", status: int = 200) -> Response:
+def _shown(request: Request, *, address: str = "", private: bool = False, problem: str = "", status: int = 200) -> Response:
     store = reader_of(request).store
     sources = store.sources()
     visited = request.query_params.get("visited", "")
@@ -35,6 +33,7 @@ def _shown(request: Request, *, address: str = "", problem: str = "", status: in
         sources=sources,
         kinds=KINDS,
         address=address,
+        private=private,
         problem=problem,
         visited=next((source for source in sources if str(source.id) == visited), None),
         new=request.query_params.get("new", ""),
@@ -44,14 +43,17 @@ def _shown(request: Request, *, address: str = "", problem: str = "", status: in
 
 def _add(request: Request, form: FormData) -> Response:
     given = text(form, "address")
+    private = text(form, "private") == "yes"
     try:
-        source = recognise(given)
-        if not request.app.state.local and source.kind not in REMOTE:
-            raise CallError("a folder or a mailbox can only be added where no other machine can reach the reader")
+        if not request.app.state.local and (private or not given.startswith(REMOTE)):
+            raise CallError(
+                "other machines can reach this reader, so it takes no files and no private addresses; "
+                "give an address that begins with http:, https: or nntp:, or start the reader without --host"
+            )
+        source = recognise(given, allow_private=private)
     except PlausibleError as error:
-        return _shown(request, address=given, problem=str(error), status=400)
-    private = text(form, "private") == "yes" and request.app.state.local
-    saved = reader_of(request).store.save(replace(source, allow_private=private))
+        return _shown(request, address=given, private=private, problem=str(error), status=400)
+    saved = reader_of(request).store.save(source)
     return _visit(request, saved.id or 0)
 
 
