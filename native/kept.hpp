@@ -24,8 +24,12 @@ public:
 
     void add(Bag& bag) {
         table_.place(bag);
-        bag.weigh(false);
-        for (std::size_t i = 0; i < bag.size(); ++i) entries_.push_back({number(bag[i].id), bag[i].times});
+        double squares = 0;
+        for (std::size_t i = 0; i < bag.size(); ++i) {
+            entries_.push_back({number(bag[i].id), bag[i].times});
+            squares += Bag::damped(bag[i].times) * Bag::damped(bag[i].times);
+        }
+        norms_.push_back(squares > 0 ? Bag::unit / std::sqrt(squares) : 0);
         starts_.push_back(entries_.size());
         tokens_.push_back(bag.tokens());
     }
@@ -51,26 +55,24 @@ public:
 
     // The sum for each class of document i; terms that are newer than the weights say nothing.
     Scorer::Summary score(const TermWeights& weights, std::size_t i, double* scores) const {
-        const std::size_t classes = weights.classes, width = classes + 1;
-        const std::size_t terms = weights.values.size() / width;
         std::copy(weights.start.begin(), weights.start.end(), scores);
-        const double norm = weights.unit == Unit::mass ? norm_of(i) : 0;
-        double known = 0;
-        for (std::uint64_t k = starts_[i]; k < starts_[i + 1]; ++k) {
-            const Entry entry = entries_[k];
-            if (entry.term >= terms) continue;
-            const double* from = weights.values.data() + entry.term * width;
-            const double x = weights.unit == Unit::mass    ? std::nearbyint(Bag::damped(entry.times) * norm) / Bag::unit
-                             : weights.unit == Unit::times ? entry.times
-                                                           : 1;
-            for (std::size_t c = 0; c < classes; ++c) scores[c] += x * from[c];
-            known += entry.times * from[classes];
-        }
+        const auto any = [&](auto classes) {
+            if (weights.unit == Unit::times) return sum(weights, i, scores, classes, [](std::uint32_t times) { return times; });
+            if (weights.unit == Unit::presence) return sum(weights, i, scores, classes, [](std::uint32_t) { return 1; });
+            const double norm = norms_[i];
+            constexpr double whole = 1ull << 52;  // what is added to it is rounded to a whole number
+            return sum(weights, i, scores, classes, [norm, damped = Bag::damped_table()](std::uint32_t times) {
+                const double x = times < Bag::damped_size ? damped[times] : Bag::damped(times);
+                return ((x * norm + whole) - whole) / Bag::unit;
+            });
+        };
+        const double known = weights.classes == 2 ? any(std::integral_constant<std::size_t, 2>()) : any(weights.classes);
         return {tokens_[i], static_cast<std::uint64_t>(known)};
     }
 
     std::size_t memory() const {
-        std::size_t bytes = entries_.capacity() * sizeof(Entry) + (starts_.capacity() + tokens_.capacity()) * sizeof(std::uint64_t);
+        std::size_t bytes = entries_.capacity() * sizeof(Entry) + norms_.capacity() * sizeof(double) +
+                            (starts_.capacity() + tokens_.capacity()) * sizeof(std::uint64_t);
         for (std::size_t s = 0; s < Table::shards; ++s) bytes += table_.part(s).memory() + numbers_[s].capacity() * sizeof(std::uint32_t);
         return bytes;
     }
@@ -80,13 +82,21 @@ private:
         std::uint32_t term, times;
     };
 
-    double norm_of(std::size_t i) const {
-        double squares = 0;
-        for (std::uint64_t k = starts_[i]; k < starts_[i + 1]; ++k) {
-            const double x = Bag::damped(entries_[k].times);
-            squares += x * x;
+    // Adds to the scores; the occurrences of terms that say something.
+    template <class Classes, class Units>
+    double sum(const TermWeights& weights, std::size_t i, double* scores, Classes classes, Units&& units) const {
+        const double* const values = weights.values.data();
+        const std::size_t width = classes + 1, terms = weights.values.size() / width;
+        const Entry* const last = entries_.data() + starts_[i + 1];
+        double known = 0;
+        for (const Entry* entry = entries_.data() + starts_[i]; entry < last; ++entry) {
+            if (entry->term >= terms) continue;
+            const double* from = values + entry->term * width;
+            const double x = units(entry->times);
+            for (std::size_t c = 0; c < classes; ++c) scores[c] += x * from[c];
+            known += entry->times * from[classes];
         }
-        return squares > 0 ? Bag::unit / std::sqrt(squares) : 0;
+        return known;
     }
 
     // Terms are numbered as they are met, so that the frequent ones lie close together.
@@ -105,4 +115,5 @@ private:
     std::uint64_t vocabulary_ = 0;
     std::vector<Entry> entries_;
     std::vector<std::uint64_t> starts_{0}, tokens_;
+    std::vector<double> norms_;
 };

@@ -338,13 +338,17 @@ public:
     }
 
     static constexpr double unit = 1 << 20;
-    static double damped(std::uint32_t times) {
+    static constexpr std::size_t damped_size = 64;
+    static const double* damped_table() {
         static const auto logs = [] {
-            std::array<double, 64> table{};
+            std::array<double, damped_size> table{};
             for (std::size_t f = 0; f < table.size(); ++f) table[f] = std::log1p(static_cast<double>(f));
             return table;
         }();
-        return times < logs.size() ? logs[times] : std::log1p(static_cast<double>(times));
+        return logs.data();
+    }
+    static double damped(std::uint32_t times) {
+        return times < damped_size ? damped_table()[times] : std::log1p(static_cast<double>(times));
     }
     static bool is_gram(const Entry& entry) { return std::memchr(entry.bytes, ' ', entry.size) != nullptr; }
 
