@@ -173,5 +173,12 @@ def test_language_tags() -> None:
 
 
 def test_addresses_that_may_be_links() -> None:
-    addresses = ["https://example.org/x", "http://example.org", "javascript:alert(1)", "//example.org", "https:x", "http://[::"]
+    addresses = [
+        "https://example.org/x",
+        "http://example.org",
+        "javascript:alert(1)",
+        "//example.org",
+        "https:x",
+        "http://[::",
+    ]
     assert [is_web(address) for address in addresses] == [True, True, False, False, False, False]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from markupsafe import Markup, escape
 
@@ -118,10 +119,7 @@ def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def _path(kind: str, points: Sequence[Point]) -> list[str]:
-    return [
-        _line(kind, _x(a.x), _y(a.share.share), _x(b.x), _y(b.share.share))
-        for a, b in zip(points, points[1:], strict=False)
-    ]
+    return [_line(kind, _x(a.x), _y(a.share.share), _x(b.x), _y(b.share.share)) for a, b in pairwise(points)]
 
 
 def _circles(kind: str, points: Sequence[Point]) -> list[str]:

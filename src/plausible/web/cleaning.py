@@ -9,15 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-TAGS = frozenset(
-    "a abbr b bdi bdo blockquote br caption cite code dd del dfn div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i"
-    " img ins kbd li mark ol p pre q rp rt ruby s samp small span strong sub sup table tbody td tfoot th thead time tr"
-    " u ul var wbr".split()
-)
-DROPPED_WHOLE = frozenset(
-    "applet audio button canvas embed form frameset head iframe input math noembed noframes noscript object script"
-    " select style svg template textarea title video".split()
-)
+
+def _names(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+TAGS = _names("""
+    a abbr b bdi bdo blockquote br caption cite code dd del dfn div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i
+    img ins kbd li mark ol p pre q rp rt ruby s samp small span strong sub sup table tbody td tfoot th thead time tr
+    u ul var wbr
+""")
+DROPPED_WHOLE = _names("""
+    applet audio button canvas embed form frameset head iframe input math noembed noframes noscript object script
+    select style svg template textarea title video
+""")
 ATTRIBUTES = {
     "*": {"dir", "lang", "title"},
     "a": {"href"},
@@ -64,16 +69,18 @@ def clean_body(source: str, *, base: str = "", images: bool = False) -> Body:
 def _cleaned(source: str, base: str, images: bool) -> str:
     import nh3
 
-    options: dict[str, Any] = dict(
-        tags=set(TAGS if images else TAGS - {"img"}),
-        clean_content_tags=set(DROPPED_WHOLE),
-        attributes={tag: set(names) for tag, names in ATTRIBUTES.items() if images or tag != "img"},
-        attribute_filter=_attribute,
-        allowed_classes={"span": {"image"}},
-        set_tag_attribute_values={"pre": {"tabindex": "0"}, "table": {"tabindex": "0"}}
-        | ({"img": {"loading": "lazy", "referrerpolicy": "no-referrer", "decoding": "async"}} if images else {}),
-        url_schemes={*SCHEMES, "mailto"},
-    )
+    fixed = {"pre": {"tabindex": "0"}, "table": {"tabindex": "0"}}  # what can be scrolled can be reached by keyboard
+    if images:
+        fixed["img"] = {"loading": "lazy", "referrerpolicy": "no-referrer", "decoding": "async"}
+    options: dict[str, Any] = {
+        "tags": set(TAGS if images else TAGS - {"img"}),
+        "clean_content_tags": set(DROPPED_WHOLE),
+        "attributes": {tag: set(names) for tag, names in ATTRIBUTES.items() if images or tag != "img"},
+        "attribute_filter": _attribute,
+        "allowed_classes": {"span": {"image"}},
+        "set_tag_attribute_values": fixed,
+        "url_schemes": {*SCHEMES, "mailto"},
+    }
     try:
         return nh3.clean(source, url_relative=("rewrite_with_base", base), **options)
     except ValueError:  # the base is no address
@@ -138,8 +145,10 @@ def _without_pixels(source: str, base: str, images: bool) -> tuple[str, int]:
         count += 1
         if not images:
             alternative = (attributes.get("alt") or "").strip()
-            mark = html.escape(f"Image: {alternative}" if alternative else "Image")
-            image.replace_with(LexborHTMLParser(f'<span class="image">{mark}</span>').css_first("span"))
+            mark = tree.create_node("span")
+            mark.attrs["class"] = "image"
+            mark.insert_child(f"Image: {alternative}" if alternative else "Image")
+            image.replace_with(mark)
     body = tree.body
     return (body.html or "" if body is not None else ""), count
 

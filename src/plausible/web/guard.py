@@ -1,4 +1,4 @@
-"""What stands between a browser and the reader: names it may be called by, where a form may come from, what a page may do.
+"""What stands between a browser and the reader: its names, where a form may come from, what a page may do.
 
 The reader has no password, because it listens on this machine only. So a page of another site must not be able to reach
 it through the browser: not by a name that is pointed at 127.0.0.1 later (DNS rebinding), not by a form or a script that

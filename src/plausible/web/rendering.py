@@ -32,14 +32,18 @@ def page(request: Request, template: str, *, status: int = 200, images: bool = F
     """A page from a template; `images` lets it load images of other sites."""
     request.state.images = images
     keys = Keys.of(reader_of(request).store.setting("keys"))
-    html = _environment().get_template(template).render(
-        token=request.state.token,
-        path=request.url.path,
-        here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
-        keys=keys,
-        keys_json=json.dumps(keys.by_key()),
-        images=images,
-        **values,
+    html = (
+        _environment()
+        .get_template(template)
+        .render(
+            token=request.state.token,
+            path=request.url.path,
+            here=request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+            keys=keys,
+            keys_json=json.dumps(keys.by_key()),
+            images=images,
+            **values,
+        )
     )
     return HTMLResponse(html, status)
 

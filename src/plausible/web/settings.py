@@ -41,9 +41,14 @@ def _shown(request: Request, *, problem: str = "", place: str = "", status: int 
 def _learning(request: Request, form: FormData) -> Response:
     reader = reader_of(request)
     try:
-        level = _number(form, "interesting_from", "Interesting from", 2, 5)
-        shares = {name: _number(form, name, label, low, high) / 100 for name, (label, _, low, high) in SHARES.items()}
-        reader.set(replace(reader.settings, interesting_from=int(level), **shares))
+        chosen = replace(
+            reader.settings,
+            interesting_from=int(_number(form, "interesting_from", "Interesting from", 2, 5)),
+            top=_share(form, "top"),
+            uncertain=_share(form, "uncertain"),
+            random=_share(form, "random"),
+        )
+        reader.set(chosen)
     except CallError as error:
         return _shown(request, problem=str(error), place="learning", status=400)
     return to("/settings?saved=learning")
@@ -57,6 +62,11 @@ def _keys(request: Request, form: FormData) -> Response:
         return _shown(request, problem=str(error), place="keys", status=400)
     reader_of(request).store.keep("keys", keys.kept())
     return to("/settings?saved=keys#keys-chosen")
+
+
+def _share(form: FormData, name: str) -> float:
+    label, _, low, high = SHARES[name]
+    return _number(form, name, label, low, high) / 100
 
 
 def _number(form: FormData, name: str, label: str, low: float, high: float) -> float:

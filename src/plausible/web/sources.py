@@ -22,7 +22,9 @@ def _sources(request: Request) -> Response:
     return _shown(request)
 
 
-def _shown(request: Request, *, address: str = "", private: bool = False, problem: str = "", status: int = 200) -> Response:
+def _shown(
+    request: Request, *, address: str = "", private: bool = False, problem: str = "", status: int = 200
+) -> Response:
     store = reader_of(request).store
     sources = store.sources()
     visited = request.query_params.get("visited", "")
