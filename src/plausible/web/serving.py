@@ -19,18 +19,18 @@ TRIES = 20
 
 
 def serve(
-    store: str | os.PathLike[str],
-    *,
+    store_path: str | os.PathLike[str],
     host: str = "127.0.0.1",
     port: int | None = None,
     open_browser: bool = True,
+    *,
     say: Callable[[str], None] | None = None,
 ) -> None:
     """Show the reader of a store until it is stopped by Ctrl-C or SIGTERM.
 
     Parameters
     ----------
-    store : path
+    store_path : path
         The file of the store; it is made if there is none.
     host : str
         Where to listen. Anyone who reaches another address than the usual one can read and rate: there is no password.
@@ -53,7 +53,7 @@ def serve(
     from plausible.web.app import application
 
     say = say or (lambda line: print(line, file=sys.stderr, flush=True))
-    with _listening(host, port) as listener, Reader(store) as reader, Rounds(reader) as rounds:
+    with _listening(host, port) as listener, Reader(store_path) as reader, Rounds(reader) as rounds:
         address = _address(host, listener.getsockname()[1])
         app = application(reader, rounds, host=host)
         say(f"The reader is at {address} (stop it with Ctrl-C).")
