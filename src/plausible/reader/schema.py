@@ -30,7 +30,8 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
             hash INTEGER NOT NULL, item INTEGER NOT NULL, PRIMARY KEY (hash, item)
         ) WITHOUT ROWID""",
         """CREATE VIRTUAL TABLE words USING fts5 (
-            title, text, content = '', tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co M*' tokenchars ''''"
+            title, text, content = '',
+            tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co M*' tokenchars ''''"
         )""",
         """CREATE TABLE events (
             id INTEGER PRIMARY KEY AUTOINCREMENT, item INTEGER NOT NULL REFERENCES items,
@@ -60,7 +61,9 @@ def bring_up_to_date(db: sqlite3.Connection, name: str) -> None:
     DataError
         If the file belongs to something else, or is of a newer version.
     """
-    (application,), (version,) = (db.execute(f"PRAGMA {what}").fetchone() for what in ("application_id", "user_version"))
+    (application,), (version,) = (
+        db.execute(f"PRAGMA {what}").fetchone() for what in ("application_id", "user_version")
+    )
     if application != APPLICATION and (application or version or db.execute("SELECT 1 FROM sqlite_master").fetchone()):
         raise DataError(f"{name} is an SQLite file of something else; name another file with --store")
     if version > len(VERSIONS):

@@ -28,7 +28,7 @@ AT_A_TIME = 25
 """Articles that are added in one transaction, so that nobody waits long for the store."""
 
 _ITEM = """SELECT items.id, source, first, rating, skipped, published, collected, author, key, url, title, html, text,
-    language FROM items JOIN articles USING (id)"""
+    language, words FROM items JOIN articles USING (id)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Item:
     rating : int, optional
         1 to 5.
     skipped : bool
+    words : int
+        Its length in words, or characters and pairs of them where a script puts no blanks.
     """
 
     id: int
@@ -56,11 +58,12 @@ class Item:
     first: int
     rating: int | None
     skipped: bool
+    words: int
 
     @property
     def text(self) -> str:
-        """The title and the text: what is learned from and searched."""
-        return f"{self.article.title}\n{self.article.text}"
+        """The title and the text: what is learned from."""
+        return "\n".join(filter(None, (self.article.title, self.article.text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +188,8 @@ class Store:
         sql = f"""SELECT id, kind, address, title, interval, etag, modified, cursor, next_visit, error, allow_private
             FROM sources WHERE {condition}"""
         return [
-            Source(*row[:8], None if row[8] is None else _time(row[8]), row[9], bool(row[10]))
-            for row in self.rows(sql, values)
+            Source(*start, next_visit=None if visit is None else _time(visit), error=error, allow_private=bool(private))
+            for *start, visit, error, private in self.rows(sql, values)
         ]
 
     def save(self, source: Source) -> Source:
@@ -282,7 +285,9 @@ class Store:
         if db.execute("SELECT 1 FROM events WHERE item = ? AND action = 'rate'", (old.id,)).fetchone():
             return
         self._take_from_indexes(db, old)
-        db.execute("UPDATE items SET published = ?, author = ? WHERE id = ?", (published.timestamp(), article.author, old.id))
+        db.execute(
+            "UPDATE items SET published = ?, author = ? WHERE id = ?", (published.timestamp(), article.author, old.id)
+        )
         db.execute(
             "UPDATE articles SET title = ?, url = ?, language = ?, text = ?, html = ? WHERE id = ?",
             (article.title, article.url, article.language, article.text, article.html, old.id),
@@ -360,14 +365,15 @@ class Store:
                 db.execute("UPDATE items SET skipped = ? WHERE id = ?", (action == "skip", item))
             else:
                 db.execute("UPDATE items SET rating = ? WHERE id = ?", (rating, item))
-        return Event(number, item, action, rating, at, place, *(predicted or (None, None)), undoes)
+            probability, expected = predicted or (None, None)
+        return Event(number, item, action, rating, at, place, probability, expected, undoes)
 
     def events(self, after: int = 0, limit: int | None = None, item: int | None = None) -> list[Event]:
         """Events in the order in which they happened, of all items or of one."""
         sql = """SELECT id, item, action, rating, at, place, probability, expected, undoes FROM events
             WHERE id > ? AND item = ifnull(?, item) ORDER BY id LIMIT ?"""
         rows = self.rows(sql, (after, item, -1 if limit is None else limit))
-        return [Event(*row[:4], _time(row[4]), *row[5:]) for row in rows]
+        return [Event(number, about, act, level, _time(at), *rest) for number, about, act, level, at, *rest in rows]
 
     def last_event(self) -> Event | None:
         """The event that an undo would take back: the last that is no undo and was not undone."""
@@ -422,9 +428,11 @@ def _opened(path: str) -> sqlite3.Connection:
 
 
 def _item_of(row: tuple[Any, ...]) -> Item:
-    number, source, first, rating, skipped, published, collected, author, key, url, title, html, text, language = row
+    number, source, first, rating, skipped, published, collected, author, key, url, title, html, text, language = row[
+        :14
+    ]
     article = Article(key, url, title, author, _time(published), html, text, language)
-    return Item(number, source, article, _time(collected), first, rating, bool(skipped))
+    return Item(number, source, article, _time(collected), first, rating, bool(skipped), row[14])
 
 
 def _shingles(item: Item) -> Any:
