@@ -78,11 +78,12 @@ def hashed(*parts: str) -> str:
 
 def web_address(address: object) -> str | None:
     """An address that a browser may open: http or https, and nothing else such as `javascript:`."""
+    given = re.sub(r"[\x00-\x20\x7f]", "", str(address or ""))
     try:
-        parts = urlsplit(str(address or "").strip())
+        parts = urlsplit(given)
     except ValueError:
         return None
-    return parts.geturl() if parts.scheme in ("http", "https") and parts.netloc else None
+    return given if parts.scheme in ("http", "https") and parts.netloc else None
 
 
 def language_tag(*candidates: object) -> str | None:

@@ -7,6 +7,7 @@ elements nested without end, and feeds that are long and malformed as well are r
 from __future__ import annotations
 
 import calendar
+import contextlib
 import io
 import re
 from collections.abc import Iterator
@@ -45,8 +46,8 @@ def visit(source: Source, now: datetime, limits: Limits) -> Visit:
     if page.status != 200:
         raise _refused(page, now)
     text, feed = parsed(page)
-    if not feed.version and not feed.entries:
-        raise Trouble(f"{page.address} is no RSS or Atom feed ({_looks(text)}); give the page to find its feed")
+    if not feed.get("version") and not feed.entries:
+        raise Trouble(f"{page.address} is no RSS or Atom feed ({_looks(text)}); check the address in a browser")
     changed = replace(
         named(source, title(feed)),
         etag=_header(page, "ETag"),
@@ -84,12 +85,13 @@ def linked(page: Page) -> list[str]:
 
     tree = LexborHTMLParser(_text(page))
     base = tree.css_first("base[href]")
-    start = urljoin(page.address, (base.attributes.get("href") or "") if base else "")
     found = []
-    for link in tree.css("link[href]"):
-        kind = (link.attributes.get("type") or "").strip().lower()
-        if "alternate" in (link.attributes.get("rel") or "").lower().split() and kind in _FEED_TYPES:
-            found.append(urljoin(start, (link.attributes.get("href") or "").strip()))
+    with contextlib.suppress(ValueError):
+        start = urljoin(page.address, (base.attributes.get("href") or "") if base else "")
+        for link in tree.css("link[href]"):
+            kind = (link.attributes.get("type") or "").strip().lower()
+            if "alternate" in (link.attributes.get("rel") or "").lower().split() and kind in _FEED_TYPES:
+                found.append(urljoin(start, (link.attributes.get("href") or "").strip()))
     return list(dict.fromkeys(found))
 
 
