@@ -338,6 +338,18 @@ public:
     }
 
     static constexpr double unit = 1 << 20;
+    static constexpr std::size_t damped_size = 64;
+    static const double* damped_table() {
+        static const auto logs = [] {
+            std::array<double, damped_size> table{};
+            for (std::size_t f = 0; f < table.size(); ++f) table[f] = std::log1p(static_cast<double>(f));
+            return table;
+        }();
+        return logs.data();
+    }
+    static double damped(std::uint32_t times) {
+        return times < damped_size ? damped_table()[times] : std::log1p(static_cast<double>(times));
+    }
     static bool is_gram(const Entry& entry) { return std::memchr(entry.bytes, ' ', entry.size) != nullptr; }
 
     std::size_t size() const { return size_; }
@@ -351,15 +363,6 @@ private:
     struct Slot {
         std::uint32_t stamp = 0, entry = 0;
     };
-
-    static double damped(std::uint32_t times) {
-        static const auto logs = [] {
-            std::array<double, 64> table{};
-            for (std::size_t f = 0; f < table.size(); ++f) table[f] = std::log1p(static_cast<double>(f));
-            return table;
-        }();
-        return times < logs.size() ? logs[times] : std::log1p(static_cast<double>(times));
-    }
 
     void widen() {
         entries_.resize(2 * entries_.size());
@@ -396,8 +399,13 @@ public:
         look_up(bag, [&](std::uint32_t shard, const Key& key) { return parts_[shard].find(key); });
     }
 
-    void count(Bag& bag, std::uint32_t label) {
+    // The same, but every term becomes part of the vocabulary.
+    void place(Bag& bag) {
         look_up(bag, [&](std::uint32_t shard, const Key& key) { return parts_[shard].find_or_add(key); });
+    }
+
+    void count(Bag& bag, std::uint32_t label) {
+        place(bag);
         for (std::size_t i = 0; i < bag.size(); ++i) parts_[bag[i].id.shard].expect_cell(bag[i].id.term, label);
         for (std::size_t i = 0; i < bag.size(); ++i) parts_[bag[i].id.shard].count(bag[i].id.term, {label, 1, bag[i].times, bag[i].mass});
     }
