@@ -60,7 +60,9 @@ def bring_up_to_date(db: sqlite3.Connection, name: str) -> None:
     DataError
         If the file belongs to something else, or is of a newer version.
     """
-    (application,), (version,) = (db.execute(f"PRAGMA {what}").fetchone() for what in ("application_id", "user_version"))
+    (application,), (version,) = (
+        db.execute(f"PRAGMA {what}").fetchone() for what in ("application_id", "user_version")
+    )
     if application != APPLICATION and (application or version or db.execute("SELECT 1 FROM sqlite_master").fetchone()):
         raise DataError(f"{name} is an SQLite file of something else; name another file with --store")
     if version > len(VERSIONS):

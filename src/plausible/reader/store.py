@@ -282,7 +282,9 @@ class Store:
         if db.execute("SELECT 1 FROM events WHERE item = ? AND action = 'rate'", (old.id,)).fetchone():
             return
         self._take_from_indexes(db, old)
-        db.execute("UPDATE items SET published = ?, author = ? WHERE id = ?", (published.timestamp(), article.author, old.id))
+        db.execute(
+            "UPDATE items SET published = ?, author = ? WHERE id = ?", (published.timestamp(), article.author, old.id)
+        )
         db.execute(
             "UPDATE articles SET title = ?, url = ?, language = ?, text = ?, html = ? WHERE id = ?",
             (article.title, article.url, article.language, article.text, article.html, old.id),
