@@ -250,6 +250,11 @@ def test_nesting_without_end(feed_server: FeedServer) -> None:
     assert visit(feed(feed_server.put("deep_html", body)), NOW).articles[0].text == "x"
 
 
+def test_too_many_elements(feed_server: FeedServer) -> None:
+    body = f"<rss version='2.0'><channel>{'<item><title/></item>' * 60_000}</channel></rss>"
+    assert "has more than 100,000 elements" in error(feed_server.put("many", body), Limits())
+
+
 def test_long_and_malformed(feed_server: FeedServer) -> None:
     assert "is malformed in line" in error(feed_server.put("long", "<rss>" + "<a" * (3 << 20)), Limits())
 
@@ -344,6 +349,10 @@ PIECES = """\
 <?
 &#0;
 &#xD800;
+&#xDFFF
+&#99999999999;
+&#x110000;
+&#
 &amp;lt;
 <guid/>
 xml:lang='x'
