@@ -8,12 +8,12 @@ command -v apt-get >/dev/null || { echo "no apt-get here: the tests of netnews n
 if [ "$(id -u)" = 0 ]; then
     apt-get update -qq
     libraries=$(apt-cache depends inn2 | sed -n 's/^ *Depends: \(lib[a-z0-9.+-]*\)$/\1/p')
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends perl $libraries >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openssl perl $libraries >/dev/null
 fi
 packages=$(mktemp -d)
 trap 'rm -rf "$packages"' EXIT
-chmod 755 "$packages"
-(cd "$packages" && apt-get download -qq inn2 inn2-inews libcanlock3 2>/dev/null)
+chmod 777 "$packages"
+(cd "$packages" && apt-get download -qq inn2 inn2-inews libcanlock3)
 for package in "$packages"/*.deb; do dpkg-deb -x "$package" "$packages/inn"; done
 mkdir -p build
 mv "$packages/inn" build/inn

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -301,24 +303,61 @@ def test_a_header_can_not_be_smuggled_in(feed_server: FeedServer) -> None:
     assert feed_server.requests()[-1].startswith("/files/smuggled?a%20b%C3%A9")
 
 
-def test_a_certificate_that_nobody_signed(tmp_path: Path) -> None:
+@pytest.fixture
+def secure_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A server over TLS with a certificate for localhost, which this machine trusts; it serves a feed."""
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
     made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    names = ["-addext", "subjectAltName=DNS:localhost"]
+    subprocess.run([*made, *names, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
+    answer = f"HTTP/1.1 200 OK\r\nContent-Length: {len(RSS.encode())}\r\n\r\n{RSS}".encode()
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
-            connection, _ = server.accept()
-            with connection, pytest.raises(OSError):
-                context.wrap_socket(connection, server_side=True)
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with contextlib.suppress(OSError), context.wrap_socket(connection, server_side=True) as line:
+                        line.recv(10_000)
+                        line.sendall(answer)
 
-        thread = threading.Thread(target=serve)
-        thread.start()
-        said = error(f"https://127.0.0.1:{server.getsockname()[1]}/")
-        thread.join()
-    assert "the certificate of 127.0.0.1 can't be trusted" in said
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_secure_feed(secure_server: int) -> None:
+    assert len(visit(feed(f"https://localhost:{secure_server}/"), NOW).articles) == 2
+
+
+def test_certificates_that_do_not_hold(secure_server: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "the certificate of 127.0.0.1 can't be trusted" in error(f"https://127.0.0.1:{secure_server}/")
+    monkeypatch.delenv("SSL_CERT_FILE")
+    assert "the certificate of localhost can't be trusted" in error(f"https://localhost:{secure_server}/")
+    news = replace(feed(f"nntps://localhost:{secure_server}/a.b"), kind="netnews")
+    assert "the certificate of localhost can't be trusted" in str(visit(news, NOW, QUICK).source.error)
+
+
+def test_the_second_address_is_tried_where_the_first_does_not_answer(
+    feed_server: FeedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def two(host: str, port: int, **_: object) -> list[Any]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in ("127.0.0.2", "127.0.0.1")]
+
+    feed_server.put("second", RSS)
+    monkeypatch.setattr(socket, "getaddrinfo", two)
+    assert len(visit(feed(f"http://two.example:{feed_server.port}/files/second"), NOW).articles) == 2
+
+
+def test_titles_keys_and_authors_without_end(feed_server: FeedServer) -> None:
+    long = "word " * 50_000
+    item = f"<item><title>{long}</title><guid>{long}</guid><author>{long}</author></item>"
+    address = feed_server.put("endless_title", f"<rss version='2.0'><channel>{item}</channel></rss>")
+    (article,) = visit(feed(address), NOW).articles
+    assert max(len(article.title), len(article.author), len(article.key)) <= 300
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 from xml.parsers import expat
 
-from plausible.collecting.articles import hashed, heading, language_tag, web_address
+from plausible.collecting.articles import heading, identity, in_a_line, language_tag, web_address
 from plausible.collecting.fetch import Page, fetch, retry_after
 from plausible.collecting.outcome import Limits, Trouble, Visit, later, named
 from plausible.errors import DataError
@@ -164,10 +164,10 @@ def _articles(feed: Any, page: Page, now: datetime) -> Iterator[Article]:
         details = [*entry.get("content", ()), entry.get("summary_detail"), entry.get("title_detail")]
         tags = [detail.get("language") for detail in details if detail]
         yield Article(
-            key=str(entry.get("id") or hashed(url or "", name, "" if url or name else text)),
+            key=identity(str(entry.get("id") or ""), url or "", name, "" if url or name else text),
             url=url,
             title=heading(name, text, url or "(no title)"),
-            author=" ".join(str(entry.get("author") or feed.feed.get("author") or "").split()),
+            author=in_a_line(str(entry.get("author") or feed.feed.get("author") or ""), 300),
             published=_published(entry, now),
             html=html,
             text=text,
