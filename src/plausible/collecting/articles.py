@@ -20,6 +20,9 @@ from plausible.sources.mail import (
 )
 
 _LANGUAGE = re.compile(r"[a-z]{2,8}(?:-[a-z0-9]{1,8})*", re.I)
+_LONGEST_TITLE = 300
+_LONGEST_START = 80
+_LONGEST_KEY = 500
 _HEADERS = frozenset(("archived-at", "content-language", "date", "from", "message-id", "subject"))
 
 
@@ -37,14 +40,14 @@ def message_article(raw: bytes, otherwise: datetime) -> Article:
     author = fields.get("from", "")
     name, address = parseaddr(author)
     return Article(
-        key=fields.get("message-id", "").strip() or hashed(raw.decode("latin-1")),
+        key=identity(fields.get("message-id", ""), raw.decode("latin-1")),
         url=web_address(fields.get("archived-at", "").strip("<> ")),
         title=heading(fields.get("subject", ""), text, "(no subject)"),
-        author=" ".join((name or address or author).split()),
+        author=in_a_line(name or address or author, _LONGEST_TITLE),
         published=_dated(fields.get("date", ""), otherwise),
         html=html_part(raw),
         text=text,
-        language=language_tag(fields.get("content-language", "").partition(",")[0]),
+        language=language_tag(fields.get("content-language")),
     )
 
 
@@ -54,13 +57,13 @@ def file_article(raw: bytes, name: str, written: datetime) -> Article:
         return message_article(raw, written)
     page, _ = encoding.decode(raw, name)
     if not looks_like_html(page):
-        return Article(hashed(name), None, heading("", page, name), "", written, None, page.strip(), None)
+        return Article(identity("", name), None, heading("", page, name), "", written, None, page.strip(), None)
     from selectolax.lexbor import LexborHTMLParser
 
     text, tree = html_text(page), LexborHTMLParser(page)
     named, root = tree.css_first("title"), tree.css_first("html")
     return Article(
-        key=hashed(name),
+        key=identity("", name),
         url=None,
         title=heading(named.text() if named else "", text, name),
         author="",
@@ -71,28 +74,24 @@ def file_article(raw: bytes, name: str, written: datetime) -> Article:
     )
 
 
-def hashed(*parts: str) -> str:
-    """A key for what has none of its own."""
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
 def web_address(address: object) -> str | None:
     """An address that a browser may open: http or https, and nothing else such as `javascript:`."""
+    given = re.sub(r"[\x00-\x20\x7f]", "", str(address or ""))
     try:
-        parts = urlsplit(str(address or "").strip())
+        parts = urlsplit(given)
     except ValueError:
         return None
-    return parts.geturl() if parts.scheme in ("http", "https") and parts.netloc else None
+    return given if parts.scheme in ("http", "https") and parts.netloc else None
 
 
 def language_tag(*candidates: object) -> str | None:
-    """The first that is a language of BCP 47.
+    """The first that is a language of BCP 47; of a list of languages, its first.
 
-    >>> language_tag(None, "", "zh_Hans", "en")
+    >>> language_tag(None, "", "zh_Hans, fr", "en")
     'zh-Hans'
     """
     for candidate in candidates:
-        tag = str(candidate or "").strip().replace("_", "-")
+        tag = str(candidate or "").partition(",")[0].strip().replace("_", "-")
         if _LANGUAGE.fullmatch(tag):
             return tag
     return None
@@ -100,11 +99,30 @@ def language_tag(*candidates: object) -> str | None:
 
 def heading(title: str, text: str, otherwise: str) -> str:
     """A title in one line; that of an article without one is the start of its text."""
-    line = " ".join(title.split())
-    if line:
-        return line
-    start = " ".join(text[:400].split())
-    return (start if len(start) <= 80 else start[:80].rpartition(" ")[0] or start[:80]) or otherwise
+    return in_a_line(title, _LONGEST_TITLE) or in_a_line(text, _LONGEST_START) or otherwise
+
+
+def in_a_line(text: str, most: int) -> str:
+    """The start of a text in one line of at most that many characters, cut between words where there are any.
+
+    >>> in_a_line("one two\\nthree", 9)
+    'one two'
+    """
+    line = " ".join(text[: 4 * most].split())
+    return line if len(line) <= most else line[: most + 1].rpartition(" ")[0] or line[:most]
+
+
+def identity(given: str, *parts: str) -> str:
+    """What an article says it is, or a hash of `parts` where it says nothing; a hash, too, of what is very long.
+
+    >>> identity("tag:example.org,2026:1"), len(identity("", "https://example.org", "A title"))
+    ('tag:example.org,2026:1', 32)
+    """
+    given = given.strip()
+    if 0 < len(given) <= _LONGEST_KEY:
+        return given
+    said = "\0".join([given] if given else parts)
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _dated(value: str, otherwise: datetime) -> datetime:

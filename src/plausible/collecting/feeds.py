@@ -7,6 +7,7 @@ elements nested without end, and feeds that are long and malformed as well are r
 from __future__ import annotations
 
 import calendar
+import contextlib
 import io
 import re
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 from xml.parsers import expat
 
-from plausible.collecting.articles import hashed, heading, language_tag, web_address
+from plausible.collecting.articles import heading, identity, in_a_line, language_tag, web_address
 from plausible.collecting.fetch import Page, fetch, retry_after
 from plausible.collecting.outcome import Limits, Trouble, Visit, later, named
 from plausible.errors import DataError
@@ -25,11 +26,14 @@ from plausible.sources import encoding, html_text
 
 DAY = 86_400.0
 _DEEPEST = 200
-_LONGEST_MALFORMED = 2 << 20
+_MOST_ELEMENTS = 100_000
+_LONGEST_MALFORMED = 1 << 20
 _LONGEST_ENTITY = 64
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml")
 _DECLARATION = re.compile(r"\s*<\?xml[^>]*?\?>")
 _ENCODING = re.compile(rb"""\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})["']""")
+_ROOT = re.compile(r"<(rss|feed|rdf:RDF|channel|html|body)[\s>]", re.I)
+_REFERENCE = re.compile(r"&#(?:x([0-9a-f]{1,8})|([0-9]{1,8}))[0-9a-f]*;?", re.I)
 _HOURS = re.compile(r"<skipHours>(.{0,2000}?)</skipHours>", re.S)
 _HOUR = re.compile(r"<hour>\s*(\d{1,2})\s*</hour>")
 _MAX_AGE = re.compile(r"max-age\s*=\s*\"?(\d{1,9})")
@@ -45,8 +49,8 @@ def visit(source: Source, now: datetime, limits: Limits) -> Visit:
     if page.status != 200:
         raise _refused(page, now)
     text, feed = parsed(page)
-    if not feed.version and not feed.entries:
-        raise Trouble(f"{page.address} is no RSS or Atom feed ({_looks(text)}); give the page to find its feed")
+    if not feed.get("version") and not feed.entries:
+        raise Trouble(f"{page.address} is no RSS or Atom feed ({_looks(text)}); check the address in a browser")
     changed = replace(
         named(source, title(feed)),
         etag=_header(page, "ETag"),
@@ -60,11 +64,16 @@ def parsed(page: Page) -> tuple[str, Any]:
     """The text of a feed, and what feedparser finds in it; Trouble where it is no safe XML or no text."""
     import feedparser
 
-    text = _DECLARATION.sub("", _text(page), count=1)
+    text = _REFERENCE.sub(_character, _DECLARATION.sub("", _text(page), count=1))
     raw = text.encode("utf-8", "replace")
     _check(raw, page.address)
     headers = {"content-type": "application/xml; charset=utf-8", "content-location": page.address}
-    return text, feedparser.parse(io.BytesIO(raw), response_headers=headers, sanitize_html=False)
+    try:
+        return text, feedparser.parse(io.BytesIO(raw), response_headers=headers, sanitize_html=False)
+    except Exception as error:  # on some malformed feeds it raises whatever its parts do
+        raise Trouble(
+            f"{page.address} is malformed and can't be read ({type(error).__name__}); its makers must mend it"
+        ) from error
 
 
 def title(feed: Any) -> str:
@@ -74,8 +83,8 @@ def title(feed: Any) -> str:
 
 def is_feed(page: Page) -> bool:
     """Whether a page is a feed, by what stands at its start."""
-    start = _text(page)[:4096]
-    return re.search(r"<(?:rss|feed|rdf:RDF|channel)[\s>]", start) is not None
+    root = _ROOT.search(_text(page)[:4096])
+    return root is not None and root[1].lower() not in ("html", "body")
 
 
 def linked(page: Page) -> list[str]:
@@ -84,12 +93,13 @@ def linked(page: Page) -> list[str]:
 
     tree = LexborHTMLParser(_text(page))
     base = tree.css_first("base[href]")
-    start = urljoin(page.address, (base.attributes.get("href") or "") if base else "")
     found = []
-    for link in tree.css("link[href]"):
-        kind = (link.attributes.get("type") or "").strip().lower()
-        if "alternate" in (link.attributes.get("rel") or "").lower().split() and kind in _FEED_TYPES:
-            found.append(urljoin(start, (link.attributes.get("href") or "").strip()))
+    with contextlib.suppress(ValueError):
+        start = urljoin(page.address, (base.attributes.get("href") or "") if base else "")
+        for link in tree.css("link[href]"):
+            kind = (link.attributes.get("type") or "").strip().lower()
+            if "alternate" in (link.attributes.get("rel") or "").lower().split() and kind in _FEED_TYPES:
+                found.append(urljoin(start, (link.attributes.get("href") or "").strip()))
     return list(dict.fromkeys(found))
 
 
@@ -106,20 +116,28 @@ def _text(page: Page) -> str:
         raise Trouble(f"{error}; is it the address of a feed?") from None
 
 
+def _character(reference: re.Match[str]) -> str:
+    """A numeric reference as it stands, or U+FFFD for one that is no character."""
+    code = int(reference[1], 16) if reference[1] else int(reference[2])
+    return reference[0] if 0 < code < 0xD800 or 0xE000 <= code <= 0x10FFFF else "\ufffd"
+
+
 def _check(raw: bytes, address: str) -> None:
     """Trouble for XML that is made to do harm."""
     parser = expat.ParserCreate()
-    depth = 0
+    depth = count = 0
 
     def entity(name: str, parameter: bool, value: str | None, *_: object) -> None:
         if parameter or value is None or "&" in value or len(value) > _LONGEST_ENTITY:
             raise Trouble(f"{address} declares the entity {name!r}, which could grow or lead elsewhere; it is refused")
 
     def opened(*_: object) -> None:
-        nonlocal depth
-        depth += 1
+        nonlocal depth, count
+        depth, count = depth + 1, count + 1
         if depth > _DEEPEST:
             raise Trouble(f"{address} nests its elements more than {_DEEPEST} deep; it is refused")
+        if count > _MOST_ELEMENTS:
+            raise Trouble(f"{address} has more than {_MOST_ELEMENTS:,} elements; look for a feed with fewer articles")
 
     def closed(_: str) -> None:
         nonlocal depth
@@ -146,10 +164,10 @@ def _articles(feed: Any, page: Page, now: datetime) -> Iterator[Article]:
         details = [*entry.get("content", ()), entry.get("summary_detail"), entry.get("title_detail")]
         tags = [detail.get("language") for detail in details if detail]
         yield Article(
-            key=str(entry.get("id") or hashed(url or "", name, "" if url or name else text)),
+            key=identity(str(entry.get("id") or ""), url or "", name, "" if url or name else text),
             url=url,
             title=heading(name, text, url or "(no title)"),
-            author=" ".join(str(entry.get("author") or feed.feed.get("author") or "").split()),
+            author=in_a_line(str(entry.get("author") or feed.feed.get("author") or ""), 300),
             published=_published(entry, now),
             html=html,
             text=text,

@@ -74,7 +74,7 @@ def fetch(
             ) from None
         if page.status not in _REDIRECTS or not page.headers["Location"]:
             return page
-        address = urljoin(address, page.headers["Location"].strip())
+        address = _next_hop(address, page.headers["Location"].strip())
     raise Trouble(f"more than {budget.limits.hops} redirects, the last to {address}; check the address in a browser")
 
 
@@ -93,6 +93,13 @@ def retry_after(headers: Message, now: datetime) -> float | None:
         return max(0.0, (parsedate_to_datetime(value) - now).total_seconds())
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def _next_hop(address: str, location: str) -> str:
+    try:
+        return urljoin(address, location)
+    except ValueError:
+        raise Trouble(f"{address} leads to {location[:200]!r}, which is no address; check it in a browser") from None
 
 
 def _checked(address: str) -> SplitResult:

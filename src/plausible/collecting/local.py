@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from plausible.sources.documents import ends_whole, looks_like_mbox, mbox_messag
 from plausible.sources.streams import HEAD, Input
 from plausible.sources.table import Source as Pass
 
+_NUMBER = re.compile("[0-9]{1,20}")
 _MARK = 4096
 _SETTLED = 60
 _OVERLAP = 2 * 10**9
@@ -197,13 +199,13 @@ def _read(path: str, limits: Limits) -> bytes:
 
 def _cursor(cursor: str | None) -> tuple[int, str]:
     changed, _, path = (cursor or "").partition(" ")
-    return (int(changed), path) if changed.isascii() and changed.isdigit() else (0, "")
+    return (int(changed), path) if _NUMBER.fullmatch(changed) else (0, "")
 
 
 def _resumed(file: BinaryIO, cursor: str | None) -> int:
     """The offset at which to go on reading an mbox: 0, if what stands before it is not what was read."""
     at = (cursor or "").partition(" ")[0]
-    if not at.isascii() or not at.isdigit() or _marked(file, int(at)) != cursor:
+    if not _NUMBER.fullmatch(at) or _marked(file, int(at)) != cursor:
         return 0
     file.seek(int(at))
     return int(at) if file.read(5) in (b"From ", b"") else 0

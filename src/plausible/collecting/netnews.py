@@ -23,6 +23,7 @@ from plausible.reader.items import Article, Source
 
 _PORTS = {"nntp": 119, "nntps": 563}
 _GROUP = re.compile(r"[^\s!*,?\[\\\]:\x00-\x20\x7f]{1,497}")
+_NUMBER = re.compile("[0-9]{1,18}")
 _SOON = 60.0
 _LONGEST_REPLY = 512
 _EXAMPLE = "it should look like nntp://news.example.org/comp.lang.python"
@@ -120,18 +121,17 @@ class _Server:
         status, text = self._ask(f"GROUP {name}")
         if status == 411:
             raise Trouble(f"{self._where.host} has no group {name!r}; check its name", 86_400)
-        counts = text.split()
-        if status != 211 or len(counts) < 3 or not all(count.isdigit() for count in counts[:3]):
+        first, last = (_number(count) for count in (*text.split(), "", "", "")[1:3])
+        if status != 211 or first is None or last is None:
             raise self._refused(status, text)
-        first, last = int(counts[1]), int(counts[2])
         start = max(first, last - most + 1 if last_read is None or last_read > last else last_read + 1)
         if start > last:
             return _Group([], last)
         status, _ = self._ask(f"LISTGROUP {name} {start}-{last}")
         if status != 211:
             return _Group(list(range(start, last + 1)[: most + 1]), last)
-        listed = (int(one) for one in self._lines() if one.strip().isdigit())
-        return _Group(sorted(number for number in listed if start <= number <= last), last)
+        listed = [_number(line.decode("latin-1").strip()) for line in self._lines()]
+        return _Group(sorted({number for number in listed if number and start <= number <= last}), last)
 
     def article(self, number: int) -> bytes | None:
         """An article as it was sent; None if it has gone."""
@@ -176,5 +176,5 @@ class _Server:
         return Trouble(f"{host} answers {status} {text[:80]!r}, which was not expected; it is tried again later")
 
 
-def _number(cursor: str | None) -> int | None:
-    return int(cursor) if cursor and cursor.isascii() and cursor.isdigit() else None
+def _number(written: str | None) -> int | None:
+    return int(written) if written and _NUMBER.fullmatch(written) else None

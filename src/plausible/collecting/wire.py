@@ -82,24 +82,26 @@ def connect(host: str, port: int, budget: Budget, *, secure: bool, allow_private
     Trouble
         Where the host isn't known, doesn't answer, or any of its addresses is private and `allow_private` is not set.
     """
-    failed: OSError | None = None
-    for family, address in _addresses(host, port, allow_private):
+    addresses = _addresses(host, port, allow_private)
+    failed: OSError = OSError("it has no address")
+    for tried, (family, address) in enumerate(addresses):
         connection = socket.socket(family, socket.SOCK_STREAM)
         try:
-            connection.settimeout(budget.seconds())
+            connection.settimeout(budget.seconds() / (len(addresses) - tried))
             connection.connect(address)
+            connection.settimeout(budget.seconds())
             if secure:
                 connection = ssl.create_default_context().wrap_socket(connection, server_hostname=host)
             return Line(connection, budget)
-        except BaseException as error:
+        except OSError as error:
             connection.close()
-            if not isinstance(error, OSError) or isinstance(error, TimeoutError | ssl.SSLError):
+            if isinstance(error, ssl.SSLError):
                 raise
             failed = error
-    reason = (failed.strerror or str(failed)) if failed else "it has no address"
-    raise Trouble(
-        f"{host} can't be reached on port {port} ({reason.lower()}); it may be down, and is tried again later"
-    )
+    if isinstance(failed, TimeoutError):
+        raise failed
+    reason = (failed.strerror or str(failed)).lower()
+    raise Trouble(f"{host} can't be reached on port {port} ({reason}); it may be down, and is tried again later")
 
 
 def is_public(address: str) -> bool:
