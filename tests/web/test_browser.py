@@ -113,7 +113,7 @@ def test_add_read_rate_undo_rank_explain_search_export_restart_offline(
     add_feed(page, served, feeds.put("sport.xml", "Sport Daily", articles(OTHER, 20)))
 
     # Read and rate: on to the next article.
-    page.goto(f"{served.address}/?period=all&order=newest")
+    page.goto(f"{served.address}/?period=all&below=1&order=newest")
     first, second = titles(page)[:2]
     page.get_by_role("link", name=first, exact=True).click()
     page.get_by_role("heading", level=1, name=first).wait_for()
@@ -225,7 +225,7 @@ def download(page: Any, name: str) -> Path:
 
 def test_keys_in_the_ranking(stocked: Served, browser: Any) -> None:
     page = browser.new_page()
-    page.goto(f"{stocked.address}/?period=all&order=newest")
+    page.goto(f"{stocked.address}/?period=all&below=1&order=newest")
     heads = titles(page)
     focused = "document.activeElement.textContent"
     page.keyboard.press("j")
@@ -257,7 +257,7 @@ def test_keys_in_the_ranking(stocked: Served, browser: Any) -> None:
 def test_keys_in_an_article(stocked: Served, browser: Any) -> None:
     context = browser.new_context()
     page = context.new_page()
-    page.goto(f"{stocked.address}/?period=all&order=newest")
+    page.goto(f"{stocked.address}/?period=all&below=1&order=newest")
     heads = titles(page)
     heading = page.get_by_role("heading", level=1)
     page.locator("[data-entry]").first.click()
@@ -309,7 +309,7 @@ def test_keys_can_be_changed_and_turned_off(stocked: Served, browser: Any) -> No
 def test_without_javascript_all_can_be_done(stocked: Served, browser: Any) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(f"{stocked.address}/?period=all&order=newest")
+    page.goto(f"{stocked.address}/?period=all&below=1&order=newest")
     heads = titles(page)
     page.locator("li.entry").first.get_by_role("button", name="2, rather dull").click()
     assert f"You rated {heads[0]} 2." in status(page)
@@ -403,7 +403,7 @@ def test_axe_finds_no_violation_on_any_page_at_any_width(stocked: Served, browse
 def test_rating_is_felt_at_once_by_all_who_listen(stocked: Served, browser: Any) -> None:
     """The status line is the same element after a rating, so that a screen reader says what changed in it."""
     page = browser.new_page()
-    page.goto(f"{stocked.address}/?period=all&order=newest")
+    page.goto(f"{stocked.address}/?period=all&below=1&order=newest")
     page.evaluate("window.line = document.getElementById('status')")
     page.locator("[data-action=rate4]").first.click()
     page.locator("#status", has_text="You rated").wait_for()

@@ -8,7 +8,7 @@ import pytest
 from starlette.routing import Route
 
 from plausible.reader.reading import Reader
-from plausible.web.guard import host_of, is_loopback
+from plausible.web.hosts import host_of, is_loopback
 from tests.web.visitor import ADDRESS, Visitor
 
 

@@ -67,30 +67,30 @@ def test_presets_are_addresses(taught: Reader) -> None:
 
 
 def test_rating_skipping_and_undoing(visitor: Visitor, stocked: Reader) -> None:
-    first, second = shown_items(visitor.get("/?period=all&order=newest"))[:2]
-    answer = visitor.send(f"/item/{first}/rate?period=all&order=newest", rating="4", then="list", place="below")
+    first, second = shown_items(visitor.get("/?period=all&below=1&order=newest"))[:2]
+    answer = visitor.send(f"/item/{first}/rate?period=all&below=1&order=newest", rating="4", then="list", place="below")
     assert "You rated" in answer.text
     assert first not in shown_items(answer.text)
     event = stocked.store.last_event()
     assert event is not None
     assert (event.item, event.rating, event.place) == (first, 4, "below")
-    visitor.send(f"/item/{second}/skip?period=all&order=newest", then="list")
+    visitor.send(f"/item/{second}/skip?period=all&below=1&order=newest", then="list")
     assert stocked.store.item(second).skipped
-    assert "Taken back" in visitor.send("/undo?period=all&order=newest", then="list").text
+    assert "Taken back" in visitor.send("/undo?period=all&below=1&order=newest", then="list").text
     assert not stocked.store.item(second).skipped
-    visitor.send("/undo?period=all&order=newest", then="list")
+    visitor.send("/undo?period=all&below=1&order=newest", then="list")
     assert stocked.store.item(first).rating is None
     assert visitor.send("/undo", then="list").status_code == 200, "with nothing to undo it only shows the ranking"
 
 
 def test_rating_an_article_leads_to_the_one_that_follows(visitor: Visitor) -> None:
-    order = shown_items(visitor.get("/?period=all&order=newest"))
+    order = shown_items(visitor.get("/?period=all&below=1&order=newest"))
     answer = visitor.send(
-        f"/item/{order[3]}/rate?period=all&order=newest", 303, follow=False, rating="5", then="article"
+        f"/item/{order[3]}/rate?period=all&below=1&order=newest", 303, follow=False, rating="5", then="article"
     )
-    assert answer.headers["location"] == f"/item/{order[4]}?period=all&order=newest"
-    back = visitor.send("/undo?period=all&order=newest", 303, follow=False, then="article")
-    assert back.headers["location"].startswith(f"/item/{order[3]}?period=all&order=newest&undone=")
+    assert answer.headers["location"] == f"/item/{order[4]}?period=all&order=newest&below=1"
+    back = visitor.send("/undo?period=all&below=1&order=newest", 303, follow=False, then="article")
+    assert back.headers["location"].startswith(f"/item/{order[3]}?period=all&order=newest&below=1&undone=")
 
 
 @pytest.mark.parametrize("rating", ["0", "6", "-1", "4.5", "five", "", "４", "1e0"])

@@ -17,7 +17,8 @@ from starlette.staticfiles import StaticFiles
 from plausible.errors import PlausibleError
 from plausible.reader.reading import Reader
 from plausible.web import articles, data, settings, sources, working
-from plausible.web.guard import Guard, is_loopback
+from plausible.web.guard import Guard
+from plausible.web.hosts import is_loopback
 from plausible.web.rendering import wrong
 
 if TYPE_CHECKING:

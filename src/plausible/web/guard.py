@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 import secrets
 from collections.abc import MutableMapping
 from typing import Any
@@ -19,6 +18,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from plausible.web.hosts import host_of, is_loopback, is_numeric
 
 COOKIE = "plausible-reader"
 SAFE_METHODS = ("GET", "HEAD")
@@ -47,34 +48,6 @@ def content_policy(*, images: bool = False) -> str:
             "frame-ancestors 'none'",
         ]
     )
-
-
-def host_of(address: str) -> str:
-    """The host in a Host header or an address, without its port: `[::1]:80` is `::1`.
-
-    >>> host_of("localhost:8000"), host_of("[::1]:8000"), host_of("http://127.0.0.1/x")
-    ('localhost', '::1', '127.0.0.1')
-    """
-    try:
-        return urlsplit(address if "//" in address else f"//{address}").hostname or ""
-    except ValueError:
-        return ""
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server that listens at `host`."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def is_numeric(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 class Guard:

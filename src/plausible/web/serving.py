@@ -8,11 +8,17 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from plausible.errors import CallError
-from plausible.web.guard import is_loopback
+from plausible.web.hosts import is_loopback
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.applications import Starlette
 
 USUAL_PORT = 8765
 TRIES = 20
@@ -55,11 +61,14 @@ def serve(
     say = say or (lambda line: print(line, file=sys.stderr, flush=True))
     with _listening(host, port) as listener, Reader(store_path) as reader, Rounds(reader) as rounds:
         address = _address(host, listener.getsockname()[1])
-        app = application(reader, rounds, host=host)
-        say(f"The reader is at {address} (stop it with Ctrl-C).")
-        if not is_loopback(host):
-            say("Anyone who can reach this machine can read and rate there: it has no password.")
-        _run(app, listener, (lambda: _show(address)) if open_browser else None)
+        server = _server(application(reader, rounds, host=host))
+        with _stopped_by_signals(server):
+            say(f"The reader is at {address} (stop it with Ctrl-C).")
+            if not is_loopback(host):
+                say("Anyone who can reach this machine can read and rate there: it has no password.")
+            if open_browser:
+                threading.Thread(target=_show, args=(address,), daemon=True).start()
+            server.run(sockets=[listener])
 
 
 def _listening(host: str, port: int | None) -> socket.socket:
@@ -87,11 +96,11 @@ def _address(host: str, port: int) -> str:
     return f"http://{name}:{port}/"
 
 
-def _run(app: object, listener: socket.socket, started: Callable[[], None] | None) -> None:
+def _server(app: Starlette) -> uvicorn.Server:
     import uvicorn
 
     config = uvicorn.Config(
-        app,  # type: ignore[arg-type]
+        app,
         lifespan="off",
         ws="none",
         loop="asyncio",
@@ -101,16 +110,22 @@ def _run(app: object, listener: socket.socket, started: Callable[[], None] | Non
         proxy_headers=False,
         timeout_graceful_shutdown=2,
     )
-    server = uvicorn.Server(config)
-    if started:
-        threading.Thread(target=started, daemon=True).start()
+    return uvicorn.Server(config)
+
+
+@contextmanager
+def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the server in good order, and what it stands on is closed.
+
+    The server takes them itself while it runs, and raises them again when it has ended.
+    """
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         server.should_exit = True
 
     kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        server.run(sockets=[listener])  # it raises again what stopped it, and `stop` takes it
+        yield
     finally:
         for number, handler in kept.items():
             signal.signal(number, handler)
