@@ -61,11 +61,15 @@ class Reader:
         except BaseException:
             self.store.close()
             raise
+        self._closed = False
         self._lineups: dict[Any, Lineup] = {}
         self._last: tuple[Event, int | None, Standing] | None = None
 
     def close(self) -> None:
-        """Finish what the background does, write the counts, and close the store."""
+        """Finish what the background does, write the counts, and close the store; a second time nothing happens."""
+        if self._closed:
+            return
+        self._closed = True
         self._rescoring.close()
         with self._learning:
             write_counts(self.store, self._levels.model)
