@@ -14,7 +14,9 @@ from plausible.errors import CallError
 @click.command(short_help="News that learns what you find interesting, in the browser.")
 @click.option("--store", type=click.Path(), metavar="FILE", help="The file that holds everything. [one of your own]")
 @click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="Where to listen. [the first free from 8765]")
-@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Where to listen. [127.0.0.1: for this machine only]")
+@click.option(
+    "--host", default="127.0.0.1", metavar="ADDRESS", help="Where to listen. [127.0.0.1: for this machine only]"
+)
 @click.option("--no-browser", is_flag=True, help="Don't show the page.")
 @click.option(
     "--export",
