@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN = $(VENV)/bin
 SOURCES = $(shell find src native -name '*.py' -o -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 
-.PHONY: demo services test test-long check format native sanitize benchmarks clean help
+.PHONY: demo demo-reader services test test-long check format native sanitize benchmarks clean help
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
@@ -24,6 +24,11 @@ $(VENV)/tested: $(VENV)/pip pyproject.toml
 
 demo: $(VENV)/installed ## install, then learn, evaluate, classify and explain on the example messages
 	@PATH="$(BIN):$$PATH" sh examples/demo.sh
+
+demo-reader: $(VENV)/installed ## install, fill a reader with sample articles, and open it in the browser
+	@mkdir -p build
+	@$(BIN)/python examples/fill_reader.py build/demo-reader.db
+	@$(BIN)/plausible reader --store build/demo-reader.db
 
 services: ## the browser and the news server of the tests, from Debian's packages
 	sh tests/web/services.sh || test "$$CI" != true
