@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -27,7 +27,13 @@ LEVELS = (1, 2, 3, 4, 5)
 LIKED, REST = "liked", "rest"
 LENGTHS = interval_variable("length", (50.0, 100.0, 200.0, 400.0, 800.0, 1600.0))
 READING = Reading(Columns(("title", "text"), "rating", (Variable("source"), Variable("author"), LENGTHS)))
-RULES = Rules(events="weighted", smoothing=Smoothing(a=0.1))
+OF_ATTRIBUTES = Smoothing(m=4.0, share=True)
+"""What few ratings say of an attribute is drawn to what is usual of it."""
+RULES = Rules(
+    events="weighted",
+    smoothing=Smoothing(a=0.1),
+    by_column={variable.name: OF_ATTRIBUTES for variable in READING.columns.attributes},
+)
 
 UNFITTED = Calibration((0.25, 0.25), {}, 0.0, 0.0, 0.0, 1.0)
 """What evidence is worth before there are enough ratings to fit that."""
@@ -69,9 +75,9 @@ class Link:
         return tuple(high - low for high, low in pairwise(reached))
 
 
-def sigmoid(u: Floats) -> Floats:
+def sigmoid(u: npt.ArrayLike) -> Floats:
     """1 / (1 + exp(-u)), without overflow."""
-    return np.asarray(0.5 * (1 + np.tanh(u / 2)))
+    return np.asarray(0.5 * (1 + np.tanh(np.asarray(u, float) / 2)))
 
 
 def usual_link(interesting_from: int) -> Link:
@@ -132,8 +138,7 @@ class Levels:
     def __init__(self, interesting_from: int = 4, model: Model | None = None) -> None:
         self.interesting_from = interesting_from
         self.model = model if model is not None else Model(rules=RULES, reading=READING)
-        self.interest = Model(rules=RULES, reading=READING)
-        self.interest.counts.merge(self.model.counts, {str(level): self.side(level) for level in LEVELS})
+        self.interest = self.model.regrouped({str(level): self.side(level) for level in LEVELS})
         self.interest.calibration = UNFITTED
         self.link = usual_link(interesting_from)
 
@@ -155,6 +160,11 @@ class Levels:
         """Whether there are ratings of both kinds, so that items can be told apart."""
         return 0 < self.liked < self.ratings
 
+    def tells_without(self, rating: int) -> bool:
+        """Whether there are ratings of both kinds if one such rating is taken away."""
+        liked = self.liked - (self.side(rating) == LIKED)
+        return 0 < liked < self.ratings - 1
+
     def learn(self, cells: Cells, ratings: Sequence[int]) -> None:
         self.model.update(cells, [str(rating) for rating in ratings], threads=1)
         self.interest.update(cells, [self.side(rating) for rating in ratings], threads=1)
@@ -163,6 +173,11 @@ class Levels:
         """Take ratings away exactly, as if they had never been."""
         self.model.forget(cells, [str(rating) for rating in ratings])
         self.interest.forget(cells, [self.side(rating) for rating in ratings])
+
+    def take_in(self, model: Model) -> None:
+        """Add the counts of levels that were learned elsewhere."""
+        self.model.merge(model)
+        self.interest.counts.merge(model.counts, {str(level): self.side(level) for level in LEVELS})
 
     def left_out(self, cells: Cells, ratings: Sequence[int]) -> LeftOut:
         """Scores of items that were learned, each as if it had not been; what `fit` needs."""
@@ -173,6 +188,8 @@ class Levels:
         """What evidence is worth and where the levels lie, by scores of items as if they had not been rated."""
         channels, lengths, truth, ratings = (np.concatenate(columns) for columns in zip(*parts, strict=True))
         fitted = calibration.fit(channels, lengths, truth, [LIKED, REST], with_bias=True) or UNFITTED
+        words, attributes = fitted.factors
+        fitted = replace(fitted, factors=(words, min(attributes, 1.0)))
         u = fitted.evidence(channels, lengths, [LIKED, REST])
         return fitted, fitted_link(u[:, 0] - u[:, 1], ratings, self.interesting_from)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from plausible.errors import CallError
 from plausible.reader.search import asked
+
+BOOST = 2.0
+"""What a boost word adds to an item's log-odds, in nats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Settings:
             raise CallError(f"items are interesting from a rating of 2, 3, 4 or 5, not {self.interesting_from!r}")
         if not 0 < self.top <= 1:
             raise CallError(f"the share that is recommended must be above 0 and at most 1, not {self.top!r}")
-        if not (0 <= self.uncertain and 0 <= self.random and self.uncertain + self.random <= 1):
+        if min(self.uncertain, self.random) < 0 or self.uncertain + self.random > 1:
             raise CallError(
                 f"the shares that are mixed in must be 0 or more and sum to 1 at most, not {self.uncertain!r} and "
                 f"{self.random!r}"
@@ -50,7 +52,7 @@ class Settings:
             object.__setattr__(self, name, words)
 
     @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> Settings:
+    def of(cls, kept: dict[str, Any]) -> Settings:
         """What `asdict` gave, or JSON made of it."""
-        known = {name: kept[name] for name in cls.__slots__ if name in kept}
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in known.items()})
+        given: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in kept.items()}
+        return cls(**{name: value for name, value in given.items() if name in cls.__slots__})
