@@ -213,12 +213,13 @@ def test_add_read_rate_undo_rank_explain_search_export_restart_offline(
 
     # Restart: killed in the middle, nothing is lost, and the page that is open stays good.
     page.goto(f"{served.address}/?period=all&show=all&below=1&order=newest")
+    heads = titles(page)
     page.locator("[data-action=rate3]").nth(20).click()
-    page.locator("#status", has_text="You rated").wait_for()
+    page.locator("#status", has_text=heads[20]).wait_for()
     served.stop(signal.SIGKILL)
     served.start()
     page.locator("[data-action=rate4]").nth(21).click()
-    page.locator("#status", has_text="4").wait_for()
+    page.locator("#status", has_text=heads[21]).wait_for()
     page.goto(f"{served.address}/?period=all&show=rated&order=newest")
     assert len(titles(page)) == 14
 
