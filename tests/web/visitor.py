@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from plausible.collecting.rounds import Rounds
 from starlette.responses import Response
 from starlette.testclient import TestClient
 
+from plausible.collecting.rounds import Rounds
 from plausible.reader.items import Article
 from plausible.reader.reading import Reader
 from plausible.reader.views import View

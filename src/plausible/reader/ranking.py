@@ -233,18 +233,20 @@ def _placed(
     uncertain, at_random = int(settings.uncertain * slots + today[0]), int(settings.random * slots + today[1])
     if not standing.tells:
         uncertain, at_random = 0, slots
-    wanted = {BEST: max(slots - uncertain - at_random, 0), UNCERTAIN: uncertain, RANDOM: at_random}
+    used = np.bincount(place[read], minlength=len(PLACES))
+    free = max(slots - int(used[: RANDOM + 1].sum()), 0)
+    uncertain = min(max(uncertain - int(used[UNCERTAIN]), 0), free)
+    at_random = min(max(at_random - int(used[RANDOM]), 0), free - uncertain)
+    wanted = {BEST: free - uncertain - at_random, UNCERTAIN: uncertain, RANDOM: at_random}
     out = np.where(read & (place <= RANDOM), place, np.where(vetoed, VETOED, BELOW))
     left = np.flatnonzero(~read & ~vetoed)
     for where in (BEST, UNCERTAIN, RANDOM):
-        used = int((read & (place == where)).sum())
         here = left
         if where == UNCERTAIN:
             here = left[np.argsort(np.abs(standing.learned[ones[left]]), kind="stable")]
         if where == RANDOM:
             here = left[np.argsort(_chance(standing.shelf.ids[ones[left]], day), kind="stable")]
-        taken = here[: max(wanted[where] - used, 0)]
-        out[taken] = where
+        out[here[: wanted[where]]] = where
         left = left[out[left] > RANDOM]
     return np.asarray(out)
 

@@ -61,11 +61,15 @@ class Reader:
         except BaseException:
             self.store.close()
             raise
+        self._closed = False
         self._lineups: dict[Any, Lineup] = {}
         self._last: tuple[Event, int | None, Standing] | None = None
 
     def close(self) -> None:
-        """Finish what the background does, write the counts, and close the store."""
+        """Finish what the background does, write the counts, and close the store; a second time nothing happens."""
+        if self._closed:
+            return
+        self._closed = True
         self._rescoring.close()
         with self._learning:
             write_counts(self.store, self._levels.model)
@@ -314,12 +318,14 @@ class Reader:
         with self._learning:
             before = self.store.ratings()
             try:
-                return exchange.read(self.store, data)
-            finally:
+                brought = exchange.read(self.store, data)
+            finally:  # what was stored is learned, even if the disk is full at half
                 new = {item: rating for item, rating in self.store.ratings().items() if item not in before}
                 each_rated(self.store, new, self._levels.learn)
-                self._marks = Marks(self.store)
-                self.set(Settings.of(self.store.setting("reader", {})))
+                self._marks, self._lineups = Marks(self.store), {}
+            if (settings := Settings.of(self.store.setting("reader", {}))) != self._settings:
+                self.set(settings)
+            return brought
 
     def merge_model(self, data: bytes) -> int:
         """Add what another reader learned, from a `.plausible` file: the number of its ratings.
