@@ -25,13 +25,14 @@ $(VENV)/tested: $(VENV)/pip pyproject.toml
 demo: $(VENV)/installed ## install, then learn, evaluate, classify and explain on the example messages
 	@PATH="$(BIN):$$PATH" sh examples/demo.sh
 
-services: ## the news server that the tests visit, from Debian's packages
+services: ## the browser and the news server of the tests, from Debian's packages
+	sh tests/web/services.sh || test "$$CI" != true
 	sh tests/collecting/services.sh || test "$$CI" != true
 
 test: $(VENV)/installed $(VENV)/tested services ## the tests
 	$(BIN)/python -m pytest -m "not long"
 
-test-long: $(VENV)/installed $(VENV)/tested ## the tests that take long
+test-long: $(VENV)/installed $(VENV)/tested services ## the tests that take long
 	$(BIN)/python -m pytest -m long
 
 check: $(VENV)/installed $(VENV)/tested ## format, lint, types, layers

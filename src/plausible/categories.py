@@ -91,7 +91,7 @@ class Categories:
         states = self.codes(other.states, grow=True)
         self.classes = max([self.classes, *(label + 1 for label in labels)])
         held = self._room(self.classes)
-        held[np.ix_(states, np.asarray(labels[: other.classes], int))] += sign * other.cells()
+        np.add.at(held, np.ix_(states, np.asarray(labels[: other.classes], int)), sign * other.cells())
 
     def _room(self, classes: int) -> Floats:
         """The array that holds the counts, with room to grow in both directions."""

@@ -13,8 +13,8 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE sources (
             id INTEGER PRIMARY KEY, kind TEXT NOT NULL, address TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
-            interval INTEGER NOT NULL, etag TEXT, modified TEXT, cursor TEXT, next_visit REAL, error TEXT,
-            allow_private INTEGER NOT NULL, removed INTEGER NOT NULL DEFAULT 0
+            first_address TEXT NOT NULL, interval INTEGER NOT NULL, etag TEXT, modified TEXT, cursor TEXT,
+            next_visit REAL, error TEXT, allow_private INTEGER NOT NULL, removed INTEGER NOT NULL DEFAULT 0
         )""",
         # What every ranking reads, apart from the long texts.
         """CREATE TABLE items (
@@ -30,7 +30,8 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
             hash INTEGER NOT NULL, item INTEGER NOT NULL, PRIMARY KEY (hash, item)
         ) WITHOUT ROWID""",
         """CREATE VIRTUAL TABLE words USING fts5 (
-            title, text, content = '', tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co M*' tokenchars ''''"
+            title, text, content = '',
+            tokenize = "unicode61 remove_diacritics 2 categories 'L* N* Co M*' tokenchars ''''"
         )""",
         """CREATE TABLE events (
             id INTEGER PRIMARY KEY AUTOINCREMENT, item INTEGER NOT NULL REFERENCES items,
@@ -46,7 +47,7 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
         # The counts after so many events; the events that follow are learned when the store is opened.
         "CREATE TABLE learned (only INTEGER PRIMARY KEY CHECK (only = 1), event INTEGER NOT NULL, model BLOB NOT NULL)",
         "CREATE TABLE elsewhere (digest TEXT PRIMARY KEY, at REAL NOT NULL, model BLOB NOT NULL)",
-        "CREATE TABLE scores (only INTEGER PRIMARY KEY CHECK (only = 1), event INTEGER NOT NULL, held BLOB NOT NULL)",
+        "CREATE TABLE scores (only INTEGER PRIMARY KEY CHECK (only = 1), held BLOB NOT NULL)",
         "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     ),
 )

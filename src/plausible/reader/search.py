@@ -41,7 +41,8 @@ def asked(query: str) -> str:
     >>> asked("中文分词")
     '("文 中文 分 文分 词 分词")'
     """
-    wanted, unwanted = [], []
+    wanted: list[str] = []
+    unwanted: list[str] = []
     for minus, column, phrase, word in _PARTS.findall(query):
         one = _one(phrase or word, by_start=word.endswith("*"))
         if one:

@@ -28,7 +28,7 @@ AT_A_TIME = 25
 """Articles that are added in one transaction, so that nobody waits long for the store."""
 
 _ITEM = """SELECT items.id, source, first, rating, skipped, published, collected, author, key, url, title, html, text,
-    language FROM items JOIN articles USING (id)"""
+    language, words FROM items JOIN articles USING (id)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Item:
     rating : int, optional
         1 to 5.
     skipped : bool
+    words : int
+        Its length in words, or characters and pairs of them where a script puts no blanks.
     """
 
     id: int
@@ -56,11 +58,12 @@ class Item:
     first: int
     rating: int | None
     skipped: bool
+    words: int
 
     @property
     def text(self) -> str:
-        """The title and the text: what is learned from and searched."""
-        return f"{self.article.title}\n{self.article.text}"
+        """The title and the text: what is learned from."""
+        return "\n".join(filter(None, (self.article.title, self.article.text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +112,10 @@ class Store:
 
     Attributes
     ----------
-    changed : threading.Event
-        Set after every change of items or ratings.
-    revised : set of int
-        Items whose text has changed since they were added; whoever keeps texts takes them out.
+    changes : int
+        How many changes of items and ratings were made since it was opened; `changed` is set after each.
+    revised, gone : set of int
+        Items whose text has changed, and items that were removed; whoever keeps texts takes them out.
 
     Raises
     ------
@@ -134,7 +137,9 @@ class Store:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self.changed = threading.Event()
+        self.changes = 0
         self.revised: set[int] = set()
+        self.gone: set[int] = set()
         self._lock = threading.RLock()
         self._db = _opened(self.path)
 
@@ -154,8 +159,11 @@ class Store:
             return self._db.execute(sql, values).fetchall()
 
     @contextmanager
-    def changing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: written when the block ends well, else nothing has changed."""
+    def changing(self, *, ranks: bool = True) -> Iterator[sqlite3.Connection]:
+        """A transaction: written when the block ends well, else nothing has changed.
+
+        It makes the ranking old, unless `ranks` says that it has no bearing on that.
+        """
         with self._lock:
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -165,7 +173,13 @@ class Store:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-            self.changed.set()
+        if ranks:
+            self.touch()
+
+    def touch(self) -> None:
+        """Say that the ranking has become old."""
+        self.changes += 1
+        self.changed.set()
 
     # Sources
 
@@ -184,23 +198,34 @@ class Store:
     def _sources(self, condition: str, values: Sequence[Any] = ()) -> list[Source]:
         sql = f"""SELECT id, kind, address, title, interval, etag, modified, cursor, next_visit, error, allow_private
             FROM sources WHERE {condition}"""
-        return [
-            Source(*row[:8], None if row[8] is None else _time(row[8]), row[9], bool(row[10]))
-            for row in self.rows(sql, values)
-        ]
+        found = []
+        for row in self.rows(sql, values):
+            source = dict(zip(Source.__annotations__, row, strict=True))
+            visit = source["next_visit"]
+            source |= {
+                "next_visit": None if visit is None else _time(visit),
+                "allow_private": bool(source["allow_private"]),
+            }
+            found.append(Source(**source))
+        return found
+
+    def addresses(self) -> dict[int, str]:
+        """The address at which each source was added, also of those that were removed: what it is learned as."""
+        return dict(self.rows("SELECT id, first_address FROM sources"))
 
     def save(self, source: Source) -> Source:
         """Add a source (one without an id, or with an address that is known), or change one; gives it with its id."""
         values = asdict(source)
         values["next_visit"] = source.next_visit.timestamp() if source.next_visit else None
-        with self.changing() as db:
+        with self.changing(ranks=False) as db:
             if source.id is None:
                 found = db.execute("SELECT id FROM sources WHERE address = ?", (source.address,)).fetchone()
                 values["id"] = found[0] if found else None
             names = list(values)
             given = ", ".join(f"{name} = excluded.{name}" for name in names)
             (number,) = db.execute(
-                f"""INSERT INTO sources ({", ".join(names)}) VALUES ({", ".join(f":{name}" for name in names)})
+                f"""INSERT INTO sources (first_address, {", ".join(names)})
+                    VALUES (:address, {", ".join(f":{name}" for name in names)})
                     ON CONFLICT (id) DO UPDATE SET {given}, removed = 0 RETURNING id""",
                 values,
             ).fetchone()
@@ -223,6 +248,7 @@ class Store:
             for (first,) in db.execute("SELECT DISTINCT first FROM items WHERE first NOT IN (SELECT id FROM items)"):
                 self._new_first(db, first)
             db.execute("UPDATE sources SET removed = 1 WHERE id = ?", (id,))
+            self.gone.update(gone)
         return len(gone)
 
     def _new_first(self, db: sqlite3.Connection, gone: int) -> None:
@@ -239,11 +265,13 @@ class Store:
 
     # Items
 
-    def add(self, source_id: int, articles: Iterable[Article], now: datetime | None = None) -> list[int]:
+    def add(
+        self, source_id: int, articles: Iterable[Article], now: datetime | None = None, *, revise: bool = True
+    ) -> list[int]:
         """Add articles to a source: the ids of those that are new.
 
-        An article whose key is known is brought up to date if it changed and was never rated; what was learned from
-        stays as it was. A date in the future becomes that of the collection.
+        An article whose key is known is brought up to date if it changed and was never rated (and `revise` says so);
+        what was learned from stays as it was. A date in the future becomes that of the collection.
         """
         self.source(source_id)
         now = now or datetime.now(UTC)
@@ -251,12 +279,12 @@ class Store:
         left = iter(articles)
         while chunk := list(islice(left, AT_A_TIME)):
             with self.changing() as db:
-                for article in chunk:
+                for article in map(_storable, chunk):
                     found = db.execute("SELECT id FROM items WHERE source = ? AND key = ?", (source_id, article.key))
                     known = found.fetchone()
                     if known is None:
                         new.append(self._insert(db, source_id, article, now))
-                    else:
+                    elif revise:
                         self._revise(db, self._item(known[0]), article, now)
         return new
 
@@ -362,14 +390,15 @@ class Store:
                 db.execute("UPDATE items SET skipped = ? WHERE id = ?", (action == "skip", item))
             else:
                 db.execute("UPDATE items SET rating = ? WHERE id = ?", (rating, item))
-        return Event(number, item, action, rating, at, place, *(predicted or (None, None)), undoes)
+            probability, expected = predicted or (None, None)
+        return Event(number, item, action, rating, at, place, probability, expected, undoes)
 
     def events(self, after: int = 0, limit: int | None = None, item: int | None = None) -> list[Event]:
         """Events in the order in which they happened, of all items or of one."""
         sql = """SELECT id, item, action, rating, at, place, probability, expected, undoes FROM events
             WHERE id > ? AND item = ifnull(?, item) ORDER BY id LIMIT ?"""
         rows = self.rows(sql, (after, item, -1 if limit is None else limit))
-        return [Event(*row[:4], _time(row[4]), *row[5:]) for row in rows]
+        return [Event(number, about, act, level, _time(at), *rest) for number, about, act, level, at, *rest in rows]
 
     def last_event(self) -> Event | None:
         """The event that an undo would take back: the last that is no undo and was not undone."""
@@ -391,7 +420,7 @@ class Store:
 
     def keep(self, name: str, value: Any) -> None:
         """Keep a value by name (JSON)."""
-        with self.changing() as db:
+        with self.changing(ranks=False) as db:
             db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, json.dumps(value, ensure_ascii=False)))
 
 
@@ -424,9 +453,21 @@ def _opened(path: str) -> sqlite3.Connection:
 
 
 def _item_of(row: tuple[Any, ...]) -> Item:
-    number, source, first, rating, skipped, published, collected, author, key, url, title, html, text, language = row
+    number, source, first, rating, skipped, published, collected, author, key, url, title, html, text, language = row[
+        :14
+    ]
     article = Article(key, url, title, author, _time(published), html, text, language)
-    return Item(number, source, article, _time(collected), first, rating, bool(skipped))
+    return Item(number, source, article, _time(collected), first, rating, bool(skipped), row[14])
+
+
+def _storable(article: Article) -> Article:
+    """The article without half characters (lone surrogates), which no file can hold."""
+    whole: dict[str, Any] = {
+        name: value.encode(errors="replace").decode()
+        for name, value in vars(article).items()
+        if isinstance(value, str) and not value.isascii()
+    }
+    return replace(article, **whole)
 
 
 def _shingles(item: Item) -> Any:

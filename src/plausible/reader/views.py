@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from datetime import timedelta
+from typing import Any, Literal, get_args
+from urllib.parse import urlencode
+
+from plausible.errors import CallError, unknown
+
+Period = Literal["day", "week", "month", "all"]
+Show = Literal["unread", "all", "rated"]
+Order = Literal["interest", "newest", "relevance"]
+
+SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +39,11 @@ class View:
         From 1.
     """
 
-    period: Literal["day", "week", "month", "all"] = "day"
-    show: Literal["unread", "all", "rated"] = "unread"
+    period: Period = "day"
+    show: Show = "unread"
     source: int | None = None
     search: str = ""
-    order: Literal["interest", "newest", "relevance"] = "interest"
+    order: Order = "interest"
     below: bool = False
     page: int = 1
 
@@ -45,8 +55,26 @@ class View:
         ------
         CallError
             If a value is none of those that are known.
+
+        Examples
+        --------
+        >>> View.of({"period": "week", "below": "1", "item": "7"})
+        View(period='week', show='unread', source=None, search='', order='interest', below=True, page=1)
         """
-        raise NotImplementedError
+        given: dict[str, Any] = {}
+        for name, known in (("period", get_args(Period)), ("show", get_args(Show)), ("order", get_args(Order))):
+            if query.get(name):
+                if query[name] not in known:
+                    raise CallError(unknown(name, query[name], known))
+                given[name] = query[name]
+        for name in ("source", "page"):
+            if query.get(name):
+                if not query[name].isdecimal() or not 0 < int(query[name]) < 1 << 62:
+                    raise CallError(f"{name} {query[name]!r}: give a whole number from 1")
+                given[name] = int(query[name])
+        given["search"] = query.get("search", "").strip()
+        given["below"] = query.get("below", "") not in ("", "0")
+        return cls(**given)
 
     def query(self) -> str:
         """The query string that `of` reads, without what is as usual.
@@ -54,4 +82,11 @@ class View:
         >>> View(period="week", page=2).query()
         'period=week&page=2'
         """
-        raise NotImplementedError
+        usual = View()
+        given = {name: getattr(self, name) for name in View.__slots__ if getattr(self, name) != getattr(usual, name)}
+        return urlencode({name: 1 if value is True else value for name, value in given.items()})
+
+    @property
+    def span(self) -> timedelta | None:
+        """How old items may be."""
+        return SPANS.get(self.period)
