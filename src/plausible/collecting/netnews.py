@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from plausible.collecting import wire
 from plausible.collecting.articles import message_article
-from plausible.collecting.outcome import Limits, TooBig, Trouble, Visit, counted, later, named
+from plausible.collecting.outcome import Limits, TooBig, Trouble, Visit, later, left_out, named
 from plausible.reader.items import Article, Source
 
 _PORTS = {"nntp": 119, "nntps": 563}
@@ -64,7 +64,7 @@ def visit(source: Source, now: datetime, limits: Limits) -> Visit:
     where = place(source.address)
     budget = wire.Budget(limits)
     articles: list[Article] = []
-    cursor, size, left_out, wait = source.cursor, 0, 0, _SOON
+    cursor, size, big, wait = source.cursor, 0, 0, _SOON
     try:
         with wire.connect(
             where.host, where.port, budget, secure=where.secure, allow_private=source.allow_private
@@ -76,7 +76,7 @@ def visit(source: Source, now: datetime, limits: Limits) -> Visit:
                 try:
                     raw = server.article(number)
                 except TooBig:
-                    cursor, left_out = str(number), left_out + 1
+                    cursor, big = str(number), big + 1
                     break
                 cursor = str(number)
                 if raw is not None:
@@ -92,8 +92,7 @@ def visit(source: Source, now: datetime, limits: Limits) -> Visit:
         if not articles:
             raise wire.explained(error, where.host, limits) from None
         wait = _SOON
-    note = f"{counted(left_out, 'article')} over {limits.size / (1 << 20):g} MB left out" if left_out else None
-    read = replace(named(source, where.group), cursor=cursor, error=note)
+    read = replace(named(source, where.group), cursor=cursor, error=left_out(big, "article", limits))
     return Visit(later(read, now, wait), tuple(articles))
 
 
