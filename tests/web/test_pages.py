@@ -134,6 +134,23 @@ def test_what_the_last_rating_changed(taught: Reader) -> None:
         assert shift.name in text
 
 
+def test_is_it_working_shows_the_figures_that_were_measured(taught: Reader) -> None:
+    visitor = Visitor(taught)
+    for _ in range(4):  # the first ratings were given before anything could be predicted
+        for entry in taught.page(View(period="all")).entries:
+            taught.rate(entry.item.id, 5 if entry.item.article.url.split("/")[3] == LIKED[0] else 2, entry.place)
+        taught.settle()
+    working = taught.working()
+    assert working.recommended.rated
+    text = words_of(visitor.get("/working"))
+    assert f"{working.recommended.interesting} of {working.recommended.rated};" in text
+    assert f"{working.everything.interesting} of {working.everything.rated};" in text
+    assert '<td class="number">–</td>' in visitor.get("/working"), "a step without a prediction has no error"
+    html = visitor.get("/working")
+    assert len(re.findall("<svg class=.chart. role=.img. aria-label=.", html)) == 3
+    assert len(re.findall("The same as a table", html)) == 3
+
+
 def test_a_rated_article_says_where_it_would_stand_now(taught: Reader) -> None:
     visitor = Visitor(taught)
     rated = taught.store.events()[0].item
