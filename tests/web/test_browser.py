@@ -100,7 +100,7 @@ def add_feed(page: Any, served: Served, address: str) -> None:
     page.get_by_label("Address of a feed").fill(address)
     page.get_by_label("It lies on my own network").check()
     page.get_by_role("button", name="Add").click()
-    page.get_by_role("status").get_by_text("was read").wait_for()
+    page.get_by_role("status").get_by_text("was checked").wait_for()
 
 
 def titles(page: Any) -> list[str]:
@@ -226,7 +226,7 @@ def test_add_read_rate_undo_rank_explain_search_export_restart_offline(
     # Offline: what was collected can be read; the feed's trouble is said in plain words.
     feeds.stop()
     page.goto(f"{served.address}/sources")
-    page.get_by_role("button", name="Read Sky Weekly now").click()
+    page.get_by_role("button", name="Check Sky Weekly now").click()
     page.get_by_text("can’t be read").first.wait_for()
     page.goto(f"{served.address}/?period=all")
     page.locator("[data-entry]").first.click()
@@ -271,8 +271,11 @@ def test_keys_in_the_ranking(stocked: Served, browser: Any) -> None:
     page.locator("#status", has_text="You skipped").wait_for()
     assert page.evaluate(focused) == heads[3]
     page.keyboard.press("u")
-    page.locator("#status", has_text="Taken back").wait_for()
+    page.locator("#status", has_text=f"Taken back: {heads[2]}").wait_for()
     assert page.evaluate(focused) == heads[2], "the focus is on what came back"
+    page.keyboard.press("u")
+    page.locator("#status", has_text=f"Taken back: your 4 for {heads[1]}").wait_for()
+    assert titles(page) == heads
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "search"
     page.keyboard.type("4")
