@@ -53,6 +53,7 @@ port: {port}
 doinnwatch: false
 docnfsstat: false
 pgpverify: false
+nnrpdloadlimit: 0
 """
 FILES = {
     "storage.conf": "method tradspool {\n newsgroups: *\n class: 0\n}\n",
