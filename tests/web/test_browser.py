@@ -394,11 +394,13 @@ def test_a_hostile_feed_runs_nothing_calls_no_one_and_stays_in_its_place(
     page.goto(f"{served.address}/?period=all&show=all&below=1&order=newest")
     places = page.locator("[data-entry]").evaluate_all("links => links.map(link => link.getAttribute('href'))")
     assert len(places) >= len(hostile) * 0.8
-    for place in places:
+    for place in places[::6]:
         page.goto(served.address + place)
+    assert {url for url in asked if not url.startswith(served.address + "/")} == set(), "no one is called"
+    for place in places:
+        page.goto(served.address + place + "&images=load")
         for selector in ("form", "script", "iframe", "svg", "[style]", "[onclick]", "[class*=judge]"):
             assert page.locator(f".body {selector}").count() == 0, selector
-        page.goto(served.address + place + "&images=load")
     assert ran == []
     elsewhere = {url for url in asked if not url.startswith(served.address + "/")}
     assert {url for url in elsewhere if "evil.example" not in url} == set(), "nothing of this machine is called"
