@@ -53,6 +53,7 @@ port: {port}
 doinnwatch: false
 docnfsstat: false
 pgpverify: false
+nnrpdloadlimit: 0
 """
 FILES = {
     "storage.conf": "method tradspool {\n newsgroups: *\n class: 0\n}\n",
@@ -158,7 +159,9 @@ def _start(home: Path, inn: Path, port: int, who: dict[str, object]) -> subproce
     base = [programs / "makedbz", "-i", "-o", "-s", "1000"]
     subprocess.run(base, env=environment, cwd=home / "db", check=True, **who)  # type: ignore[call-overload]
     command = [programs / "innd", "-d", "-P", str(port)]
-    server = subprocess.Popen(command, env=environment, cwd=home, stderr=subprocess.PIPE, **who)  # type: ignore[call-overload]
+    server = subprocess.Popen(
+        command, env=environment, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **who
+    )  # type: ignore[call-overload]
     for _ in range(200):
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()

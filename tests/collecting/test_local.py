@@ -208,6 +208,15 @@ def test_folder(tmp_path: Path) -> None:
     assert "2 files left out" in str(read.source.error)
 
 
+def test_the_date_of_a_mail_is_its_own_and_that_of_a_text_its_file_s(tmp_path: Path) -> None:
+    (tmp_path / "letter.eml").write_bytes(mail(1).as_bytes())
+    (tmp_path / "text").write_text("a text")
+    for path in tmp_path.iterdir():
+        os.utime(path, (0, 0))
+    dates = {article.title: article.published for article in visit(source(tmp_path), NOW).articles}
+    assert dates == {"Żółw 1": datetime(2026, 10, 7, 8, tzinfo=UTC), "a text": datetime(1970, 1, 1, tzinfo=UTC)}
+
+
 def test_a_folder_keeps_the_key_of_a_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("first")
     first = visit(source(tmp_path), NOW)

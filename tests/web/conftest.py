@@ -34,8 +34,8 @@ def taught(stocked: Reader) -> Reader:
     """The same, with three articles liked and three not."""
     liked, other = (ids_of(stocked, words[0].title()) for words in (LIKED, OTHER))
     for one, another in zip(liked[:3], other[:3], strict=True):
-        stocked.rate(one, 5)
-        stocked.rate(another, 1)
+        stocked.rate(one, 5, "below")
+        stocked.rate(another, 1, "below")
     stocked.settle()
     return stocked
 

@@ -30,7 +30,7 @@ def workings(draw: st.DrawFn) -> Working:
     curve = [Step(10 * (place + 1), *pair, 0.1, 0.5) for place, pair in enumerate(pairs)]
     bins = [Bin(place / 10, place / 10 + 0.1, place / 10 + 0.05, draw(shares())) for place in range(10)]
     one = draw(shares())
-    return Working(one, one, one, None, days, curve, bins, None)
+    return Working(one, one, one, one, None, days, curve, bins, None)
 
 
 def drawn(name: str, working: Working) -> ElementTree.Element:
@@ -68,7 +68,7 @@ def test_labels_never_lie_on_top_of_each_other(working: Working) -> None:
 @pytest.mark.parametrize("name", list(DRAWN))
 def test_a_chart_has_a_name_and_no_colour_of_its_own(name: str) -> None:
     empty = Share(0, 0, 0.0, 0.0, 1.0)
-    root = drawn(name, Working(empty, empty, empty, None, [], [], [], None))
+    root = drawn(name, Working(empty, empty, empty, empty, None, [], [], [], None))
     assert root.get("role") == "img"
     assert root.get("aria-label")
     for element in root.iter():

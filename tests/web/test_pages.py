@@ -134,6 +134,29 @@ def test_what_the_last_rating_changed(taught: Reader) -> None:
         assert shift.name in text
 
 
+def test_is_it_working_shows_the_figures_that_were_measured(taught: Reader) -> None:
+    visitor = Visitor(taught)
+    for _ in range(4):  # the first ratings were given before anything could be predicted
+        for entry in taught.page(View(period="all")).entries:
+            taught.rate(entry.item.id, 5 if entry.item.article.url.split("/")[3] == LIKED[0] else 2, entry.place)
+        taught.settle()
+    working = taught.working()
+    assert working.recommended.rated
+    text = words_of(visitor.get("/working"))
+    assert f"{working.recommended.interesting} of {working.recommended.rated};" in text
+    assert f"{working.everything.interesting} of {working.everything.rated};" in text
+    html = visitor.get("/working")
+    assert len(re.findall("<svg class=.chart. role=.img. aria-label=.", html)) == 3
+    assert len(re.findall("The same as a table", html)) == 3
+
+
+def test_ratings_before_anything_could_be_predicted_have_no_error(stocked: Reader) -> None:
+    for item in range(1, 13):  # none is liked, so nothing is told apart
+        stocked.rate(item, 1, "below")
+    assert stocked.working().curve[0].brier is None
+    assert '<td class="number">–</td>' in Visitor(stocked).get("/working")
+
+
 def test_a_rated_article_says_where_it_would_stand_now(taught: Reader) -> None:
     visitor = Visitor(taught)
     rated = taught.store.events()[0].item
@@ -209,7 +232,7 @@ def test_sources_show_what_is_wrong_with_them(visitor: Visitor, stocked: Reader)
     sick = stocked.store.sources()[0]
     stocked.store.save(replace(sick, error="the server answers 503; it is asked again later"))
     html = visitor.get("/sources")
-    assert "Can’t be read: the server answers 503" in html
+    assert "Can’t be read: The server answers 503" in html
     assert "can’t be read" in visitor.get("/")
     count = len(ids_of(stocked, sick.title))
     assert f"with {count} articles" in visitor.send(f"/sources/{sick.id}/remove").text

@@ -26,11 +26,11 @@ _LONGEST_KEY = 500
 _HEADERS = frozenset(("archived-at", "content-language", "date", "from", "message-id", "subject"))
 
 
-def message_article(raw: bytes, otherwise: datetime) -> Article:
-    """A mail or an article of news; `otherwise` is its date where it gives none.
+def message_article(raw: bytes, now: datetime, written: datetime | None = None) -> Article:
+    """A mail or an article of news; where it gives no date, it has that at which it was written, or now.
 
     >>> raw = b"From: Ann <a@example.org>\\nSubject: Tea\\nMessage-ID: <1@example.org>\\n\\nOolong\\n"
-    >>> article = message_article(raw, datetime(2026, 1, 1, tzinfo=timezone.utc))
+    >>> article = message_article(raw, datetime(2026, 1, 1, tzinfo=UTC))
     >>> article.key, article.author, article.title, article.text
     ('<1@example.org>', 'Ann', 'Tea', 'Oolong')
     """
@@ -44,20 +44,22 @@ def message_article(raw: bytes, otherwise: datetime) -> Article:
         url=web_address(fields.get("archived-at", "").strip("<> ")),
         title=heading(fields.get("subject", ""), text, "(no subject)"),
         author=in_a_line(name or address or author, _LONGEST_TITLE),
-        published=_dated(fields.get("date", ""), otherwise),
+        published=min(now, _date(fields.get("date", "")) or written or now),
         html=html_part(raw),
         text=text,
         language=language_tag(fields.get("content-language")),
     )
 
 
-def file_article(raw: bytes, name: str, written: datetime) -> Article:
+def file_article(raw: bytes, name: str, now: datetime, written: datetime) -> Article:
     """A file of a folder: mail, HTML or text; DataError where it is none of them."""
     if looks_like_mail(raw[: 1 << 16].decode("latin-1")):
-        return message_article(raw, written)
+        return message_article(raw, now, written)
     page, _ = encoding.decode(raw, name)
     if not looks_like_html(page):
-        return Article(identity("", name), None, heading("", page, name), "", written, None, page.strip(), None)
+        return Article(
+            identity("", name), None, heading("", page, name), "", min(now, written), None, page.strip(), None
+        )
     from selectolax.lexbor import LexborHTMLParser
 
     text, tree = html_text(page), LexborHTMLParser(page)
@@ -67,7 +69,7 @@ def file_article(raw: bytes, name: str, written: datetime) -> Article:
         url=None,
         title=heading(named.text() if named else "", text, name),
         author="",
-        published=written,
+        published=min(now, written),
         html=page,
         text=text,
         language=language_tag(root.attributes.get("lang") if root else None),
@@ -125,12 +127,10 @@ def identity(given: str, *parts: str) -> str:
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _dated(value: str, otherwise: datetime) -> datetime:
-    """The date of a message in UTC, but not one that is still to come."""
+def _date(value: str) -> datetime | None:
+    """The date of a message in UTC."""
     try:
         moment = parsedate_to_datetime(value)
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        return min(moment.astimezone(UTC), otherwise)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (TypeError, ValueError, OverflowError, IndexError):
-        return otherwise
+        return None

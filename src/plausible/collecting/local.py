@@ -18,7 +18,7 @@ from hashlib import sha256
 from typing import BinaryIO, NamedTuple
 
 from plausible.collecting.articles import file_article, message_article
-from plausible.collecting.outcome import Limits, Trouble, Visit, counted, later, named
+from plausible.collecting.outcome import Limits, Trouble, Visit, counted, later, left_out, named
 from plausible.errors import DataError
 from plausible.reader.items import Article, Source
 from plausible.sources.documents import ends_whole, looks_like_mbox, mbox_messages, unquoted
@@ -63,7 +63,7 @@ def visit_mbox(source: Source, now: datetime, limits: Limits) -> Visit:
             start = _resumed(file, source.cursor)
             settled = time.time() - os.fstat(file.fileno()).st_mtime > _SETTLED
         articles: list[Article] = []
-        at, size, left_out, more = start, 0, 0, False
+        at, size, big, more = start, 0, 0, False
         progress = Pass(path, (), lambda *_: iter(()))
         with _Tail(path, start) as tail:
             for offset, raw in mbox_messages(progress, Input(os.path.basename(path), kept=tail), None):
@@ -72,7 +72,7 @@ def visit_mbox(source: Source, now: datetime, limits: Limits) -> Visit:
                 if more or not (raw.strip() and (ends_whole(raw) or settled)):
                     break
                 if len(raw) > limits.size:
-                    left_out += 1
+                    big += 1
                 else:
                     articles.append(message_article(unquoted(raw), now))
                     size += len(raw)
@@ -82,8 +82,7 @@ def visit_mbox(source: Source, now: datetime, limits: Limits) -> Visit:
             cursor = _marked(file, at)
     except OSError as error:
         raise _unreadable(path, error) from None
-    note = f"{counted(left_out, 'message')} over {limits.size / (1 << 20):g} MB left out" if left_out else None
-    read = replace(named(source, os.path.basename(path)), cursor=cursor, error=note)
+    read = replace(named(source, os.path.basename(path)), cursor=cursor, error=left_out(big, "message", limits))
     return Visit(later(read, now, 0 if more else source.interval), tuple(articles))
 
 
@@ -143,9 +142,9 @@ def _visit_files(source: Source, now: datetime, limits: Limits, folders: list[st
         last = file
         try:
             raw = _read(file.path, limits)
-            written = min(now, datetime.fromtimestamp(os.stat(file.path).st_mtime, UTC))
+            written = datetime.fromtimestamp(os.stat(file.path).st_mtime, UTC)
             shown = os.path.relpath(os.fsencode(file.path), os.fsencode(source.address)).decode("utf-8", "replace")
-            articles.append(file_article(raw, shown, written) if deep else message_article(raw, written))
+            articles.append(file_article(raw, shown, now, written) if deep else message_article(raw, now, written))
             size += len(raw)
         except FileNotFoundError:
             continue

@@ -67,6 +67,15 @@ def later(source: Source, now: datetime, seconds: float) -> Source:
     return replace(source, next_visit=now + timedelta(seconds=seconds))
 
 
+def left_out(number: int, what: str, limits: Limits) -> str | None:
+    """What to say of messages that were too big.
+
+    >>> left_out(2, "article", Limits())
+    '2 articles over 10 MB left out'
+    """
+    return f"{counted(number, what)} over {limits.size / (1 << 20):g} MB left out" if number else None
+
+
 def counted(number: int, what: str) -> str:
     """
     >>> counted(1, "file"), counted(2, "file")

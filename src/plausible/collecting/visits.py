@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from plausible.collecting import feeds, local, netnews
 from plausible.collecting.outcome import Limits, Trouble, Visit, later
@@ -50,6 +50,7 @@ def visit(source: Source, now: datetime, limits: Limits | None = None) -> Visit:
     >>> visit(lost, datetime(2026, 1, 1, tzinfo=timezone.utc)).source.error
     "/no/such/folder can't be read (no such file or directory); check that it is there, and its permissions"
     """
+    now = now.astimezone(UTC)
     try:
         if source.kind not in KINDS:
             raise Trouble(unknown("kind of source", source.kind, KINDS))

@@ -164,7 +164,7 @@ def line_up(
     """The items of a view, near-duplicates folded, in order.
 
     The recommended are a share of all items of the view, read or not, so that reading on does not move the line: what
-    was read while it was recommended has used up its place.
+    was read while it was recommended has used up its place. A search and the list of what was rated have no line.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def line_up(
         above = np.ones(len(ones), bool)
     else:
         place = _placed(standing, ones, read, place, vetoed, settings, now)
-        above = place <= RANDOM
+        above = np.ones(len(ones), bool) if view.show == "rated" else place <= RANDOM
     places = np.zeros(len(shelf), np.int64)
     places[ones] = place
 

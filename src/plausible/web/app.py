@@ -19,7 +19,7 @@ from plausible.reader.reading import Reader
 from plausible.web import articles, data, settings, sources, working
 from plausible.web.guard import Guard
 from plausible.web.hosts import is_loopback
-from plausible.web.rendering import wrong
+from plausible.web.rendering import sentence, wrong
 
 if TYPE_CHECKING:
     from plausible.collecting.rounds import Rounds
@@ -70,8 +70,7 @@ def _secret(reader: Reader) -> bytes:
 
 
 def _mendable(request: Request, error: Exception) -> Response:
-    text = str(error)
-    return wrong(request, text[:1].upper() + text[1:] + ".", status=400)
+    return wrong(request, sentence(str(error)), status=400)
 
 
 def _answered(request: Request, error: Exception) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast, get_args
 from urllib.parse import urlencode
 
@@ -29,6 +29,19 @@ PRESETS = [
     ("Everything", View(period="all", show="all")),
     ("Rated", View(period="all", show="rated", order="newest")),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What was done last, for the line that says so and offers to undo it.
+
+    `undone` is whether it was taken back just now, `more` whether there is something to undo.
+    """
+
+    event: Event
+    item: Item
+    undone: bool
+    more: bool
 
 
 def address(path: str, view: View, **more: object) -> str:
@@ -171,15 +184,14 @@ def _place(form: FormData) -> Place:
     return cast(Place, place)
 
 
-def _last(reader: Reader, request: Request) -> tuple[str, Event, Item] | None:
-    """What was done last, for the line that offers to undo it; right after an undo, what was taken back."""
+def _last(reader: Reader, request: Request) -> Act | None:
+    """What was done last; right after an undo, what was taken back."""
+    last = reader.store.last_event()
     undone = request.query_params.get("undone", "")
-    if undone.isdigit():
-        events = reader.store.events(after=int(undone) - 1, limit=1)
-        if events:
-            return "undone", events[0], reader.store.item(events[0].item)
-    event = reader.store.last_event()
-    return ("done", event, reader.store.item(event.item)) if event is not None else None
+    if undone.isdecimal() and len(undone) < 19:
+        for event in reader.store.events(after=int(undone) - 1, limit=1):
+            return Act(event, reader.store.item(event.item), undone=True, more=last is not None)
+    return Act(last, reader.store.item(last.item), undone=False, more=True) if last is not None else None
 
 
 def _body(item: Item, images: bool) -> Body:

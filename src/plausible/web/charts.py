@@ -15,6 +15,8 @@ from plausible.web.rendering import percent
 LEFT, RIGHT = 4.0, 96.0  # per cent of the width
 TOP, BOTTOM = 6.0, 88.0
 LABELS = 5
+DAYS = 60
+"""Days that are drawn, the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Point:
 
 def days(working: Working) -> Markup:
     """By day: interesting among recommended, with intervals, against among everything."""
-    shown = working.days
+    shown = working.days[-DAYS:]
     places = _spread(len(shown))
     labels = [f"{day.day.day} {day.day:%b}" for day in shown]
     return _chart(

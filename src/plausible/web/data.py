@@ -59,7 +59,7 @@ def _import(request: Request, form: FormData) -> Response:
     try:
         done = take_in(request, given.file)
     except PlausibleError as error:
-        return _shown(request, problem=f"Nothing was imported: {error}.", status=400)
+        return _shown(request, problem=f"Nothing was imported: {error}", status=400)
     return _shown(request, done=done)
 
 

@@ -69,6 +69,7 @@ def _environment() -> jinja2.Environment:
         "is_web": is_web,
         "language": language,
         "percent": percent,
+        "sentence": sentence,
         "signed": signed,
         "soon": soon,
     }
@@ -87,6 +88,16 @@ def percent(share: float) -> str:
     if 0.995 <= share < 1:
         return ">99\xa0%"
     return f"{share:.0%}".replace("%", "\xa0%")
+
+
+def sentence(message: str) -> str:
+    """A message of an error as a sentence.
+
+    >>> sentence("there is no item 7"), sentence("Is it whole?")
+    ('There is no item 7.', 'Is it whole?')
+    """
+    whole = message[:1].upper() + message[1:]
+    return whole if whole.endswith((".", "?", "!")) else whole + "."
 
 
 def signed(value: float, digits: int = 2) -> str:

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from plausible.web.charts import DRAWN
+from plausible.web.charts import DAYS, DRAWN
 from plausible.web.forms import page_at
 from plausible.web.rendering import page, reader_of
 
@@ -20,6 +20,7 @@ def _working(request: Request) -> Response:
         working=working,
         drawn={name: draw(working) for name, draw in DRAWN.items()},
         settings=reader.settings,
+        DAYS=DAYS,
     )
 
 
