@@ -11,6 +11,7 @@ import pytest
 
 from plausible.errors import DataError, ModelError
 from plausible.files.model import to_bytes
+from plausible.reader import counted
 from plausible.reader.counted import compare_counts
 from plausible.reader.items import Source
 from plausible.reader.reading import Reader
@@ -156,7 +157,7 @@ def test_what_is_no_text_or_never_ends_is_refused(reader, monkeypatch):
         reader.take_in(io.BytesIO(json.dumps(HEAD).encode() + b"\n" + b"x" * 2000))
 
 
-def test_model_files_with_bombs_and_paths_are_refused(reader):
+def test_model_files_with_bombs_and_paths_are_refused(reader, monkeypatch):
     def packed(**members):
         held = io.BytesIO()
         with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -175,4 +176,7 @@ def test_model_files_with_bombs_and_paths_are_refused(reader):
     ):
         with pytest.raises(ModelError, match=said):
             reader.merge_model(data)
+    monkeypatch.setattr(counted, "MOST_UNPACKED", 100)
+    with pytest.raises(ModelError, match="more than the 0 that are read"):
+        reader.merge_model(good)
     assert reader.store.rows("SELECT * FROM elsewhere") == []

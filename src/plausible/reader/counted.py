@@ -19,6 +19,8 @@ from plausible.reader.store import Event, Store
 
 LATEST = 1000
 """The latest ratings, on which the levels are fitted."""
+MOST_UNPACKED = 1 << 30
+"""Bytes to which a model of somebody else's may unpack."""
 AT_A_TIME = 200
 """Items that are learned at a time."""
 LONGEST_TAIL = 200
@@ -96,7 +98,7 @@ def merge_elsewhere(store: Store, levels: Levels, data: bytes) -> int:
     ModelError
         If it is damaged, not a reader's, or was added before; then nothing changes.
     """
-    model = model_file.from_bytes(data, "the model")
+    model = model_file.from_bytes(data, "the model", MOST_UNPACKED)
     if model.reading != READING or not set(model.classes) <= {str(level) for level in LEVELS}:
         raise ModelError("the model was not learned by a reader from ratings of 1 to 5; `plausible merge` adds others")
     digest = sha256(model_file.to_bytes(_bare(model))).hexdigest()

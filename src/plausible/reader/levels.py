@@ -35,8 +35,9 @@ RULES = Rules(
     by_column={variable.name: OF_ATTRIBUTES for variable in READING.columns.attributes},
 )
 
-UNFITTED = Calibration((0.25, 0.25), {}, 0.0, 0.0, 0.0, 1.0)
-"""What evidence is worth before there are enough ratings to fit that."""
+UNFITTED = Calibration((1.0, 0.5), {}, 0.0, 0.0, 0.0, 1.0)
+"""What the evidence of words and of attributes is worth before there are enough ratings to fit that. (Of 1/4, 1/2 and 1
+for words, 1 has the least Brier score on 20 Newsgroups after 12 ratings.)"""
 USUAL = (1.5, 0.75, 0.0, -1.5)
 HELD = 2.0
 """Imaginary ratings that hold each level to its usual distance from the next."""
