@@ -86,6 +86,9 @@ public:
             if (cell->label != absent && cell->occurrences) use(*cell);
     }
 
+    // At the most so many classes have seen the term.
+    std::uint32_t places(std::uint32_t term) const { return places(terms_[term]); }
+
     const Cell* cell(std::uint32_t term, std::uint32_t label) const {
         const Term& row = terms_[term];
         const Cell* cells = first(row);
