@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from plausible import _native
 from plausible.cells import taken
 from plausible.counts import Coded
 from plausible.sources import cell_text
@@ -21,10 +19,6 @@ if TYPE_CHECKING:
 SIZE = 4000
 LARGEST = 64 << 20
 """Characters that the sample holds at the most."""
-
-
-SHORT = 64
-"""Characters up to which the hash of a cell is remembered, since it may be one of few."""
 
 
 class Kept(NamedTuple):
@@ -66,15 +60,14 @@ class Sample:
         if not len(labels):
             return
         self._names = tuple(cells)
-        keys = _keys([*cells.values(), labels])
+        keys = _keys([*cells.values(), labels], len(labels))
         near = np.flatnonzero(keys <= self._bound)
-        counts = np.ones(len(keys), np.int64) if times is None else np.fromiter(times, np.int64, len(keys))
+        counts = None if times is None else np.fromiter(times, np.int64, len(keys))[near]
         different, first, group = np.unique(keys[near], return_index=True, return_inverse=True)
-        numbers = np.zeros(len(different), np.int64)
-        np.add.at(numbers, group, counts[near])
-        chosen: Any = near[first]
+        numbers = np.bincount(group, counts).astype(np.int64)
+        different, chosen = different[: self._size], near[first[: self._size]]
         columns = [_values(taken(column, chosen)) for column in [*cells.values(), labels]]
-        for key, number, *row, label in zip(different.tolist(), numbers.tolist(), *columns, strict=True):
+        for key, number, *row, label in zip(different.tolist(), numbers[: len(chosen)].tolist(), *columns, strict=True):
             if key not in self._rows:
                 self._rows[key] = (tuple(row), label)
                 self._characters += _length(row)
@@ -101,43 +94,21 @@ class Sample:
         return Kept(cells, [self._rows[key][1] for key in order], [self._times[key] for key in order])
 
 
-def _keys(columns: Sequence[Any]) -> Keys:
+def _keys(columns: Sequence[Any], rows: int) -> Keys:
     """A key for each row that depends on nothing but its values."""
     import numpy as np
 
-    out: Any = np.uint64(0)
-    with np.errstate(over="ignore"):
-        for column in columns:
-            if isinstance(column, Coded):
-                states = np.array([*map(_hash, column.states), _hash(None)], np.uint64)
-                mine = states[column.codes]
-            elif isinstance(column, np.ndarray) and column.dtype.kind != "f":
-                mine = np.fromiter((_hash_of_cell(cell_text(value)) for value in column), np.uint64, len(column))
-            elif isinstance(column, np.ndarray):
-                numbers = column.astype(np.float64) + 0.0  # one zero
-                mine = np.where(np.isnan(column), 0, numbers.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-            else:
-                mine = np.fromiter(map(_hash_of_cell, column), np.uint64, len(column))
-            out = (out ^ mine) * np.uint64(0xD6E8FEB86659FD93)
-            out ^= out >> np.uint64(32)
-    keys: Keys = out
-    return keys
-
-
-def _hash_of_cell(value: Any) -> int:
-    return _hash(value) if isinstance(value, str) and len(value) > SHORT else _hash_of_short(value)
-
-
-def _hash(value: Any) -> int:
-    if value is None or value != value:
-        return 0
-    if not isinstance(value, str):
-        (bits,) = struct.unpack("<Q", struct.pack("<d", value + 0.0))
-        return int(bits * 0x9E3779B97F4A7C15 & (1 << 64) - 1)
-    return int.from_bytes(blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
-
-
-_hash_of_short = lru_cache(1 << 12)(_hash)
+    given = [
+        (column.codes, column.states)
+        if isinstance(column, Coded)
+        else column
+        if isinstance(column, list)
+        else np.ascontiguousarray(column, np.float64)
+        if column.dtype.kind == "f"
+        else column.tolist()
+        for column in columns
+    ]
+    return np.asarray(_native.row_keys(given, rows, cell_text))
 
 
 def _values(column: Any) -> list[Any]:

@@ -87,7 +87,7 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
     numeric = frozenset(row[0] for row in described if _NUMERIC.fullmatch(row[1]))
     plain = frozenset(row[0] for row in described if row[1] in _PLAIN)
 
-    def typed(wanted: tuple[str, ...], numbers: frozenset[str]) -> Iterator[dict[str, Any]] | None:
+    def typed(source: Source, wanted: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table] | None:
         if not numbers <= numeric or not {*wanted} - numbers <= plain:
             return None
         return _typed(f"from (\n{query}\n)", wanted, numbers, name)
@@ -95,7 +95,7 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
     return Source(name, columns, read, numeric=numeric, where=where, strict=options.strict, typed=typed)
 
 
-def _typed(query: str, wanted: tuple[str, ...], numbers: frozenset[str], name: str) -> Iterator[dict[str, Any]]:
+def _typed(query: str, wanted: tuple[str, ...], numbers: frozenset[str], name: str) -> Iterator[Table]:
     import duckdb
 
     from plausible import _native
@@ -103,18 +103,20 @@ def _typed(query: str, wanted: tuple[str, ...], numbers: frozenset[str], name: s
     types = {column: "double" if column in numbers else "varchar" for column in wanted}
     chosen = ", ".join(f'"{column.replace(chr(34), chr(34) * 2)}"::{kind}' for column, kind in types.items())
     states: dict[str, list[str]] = {column: [] for column in wanted if column not in numbers}
+    first = 1
     try:
         with duckdb.connect() as connection:
             stream = _native.ArrowColumns(connection.sql(f"select {chosen} {query}").__arrow_c_stream__())
             batches: Iterator[Any] = iter(stream.next, None)
             for batch in batches:
+                cells = dict(zip(wanted, batch, strict=True))
                 for at, column in enumerate(wanted):
                     if column in states:
                         states[column] += stream.states(at, len(states[column]))
-                yield {
-                    column: (cells, states[column]) if column in states else cells
-                    for column, cells in zip(wanted, batch, strict=True)
-                }
+                        cells[column] = (cells[column], states[column])
+                rows = len(batch[0])
+                yield Table(cells, numbered(name, "row", range(first, first + rows)), rows)
+                first += rows
     except (duckdb.Error, RuntimeError) as error:
         raise DataError(f"{name}: {_gist(error)}") from None
 
