@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.bins import Histogram
 from plausible.categories import Categories, CategoryTable
+from plausible.columns import Uncut
 from plausible.counts import Counts, Family
 from plausible.errors import DataError
 from plausible.moments import Moments, Normal
@@ -20,8 +22,10 @@ Floats = npt.NDArray[np.float64]
 CPD = CategoryTable | Normal
 
 
-def family_of(variable: Variable) -> Family:
+def family_of(variable: Variable) -> Family | Histogram:
     """Empty counts of a variable."""
+    if isinstance(variable, Uncut):
+        return Histogram()
     return Moments() if variable.kind == "continuous" else Categories(variable.states)
 
 

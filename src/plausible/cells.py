@@ -66,7 +66,7 @@ def names_of(labels: Any) -> list[str]:
     return [labels.states[code] for code in labels.codes.tolist()] if isinstance(labels, Coded) else labels
 
 
-def taken(values: Any, rows: Sequence[int]) -> Any:
+def taken(values: Any, rows: Sequence[int] | npt.NDArray[np.intp]) -> Any:
     """Some of the values of a column."""
     if values is None:
         return None

@@ -10,7 +10,7 @@ from plausible.columns import Columns
 from plausible.counts import Coded
 from plausible.errors import DataError
 from plausible.sources import Source, Table, cell_text
-from plausible.sources.table import as_numbers, numbered
+from plausible.sources.table import as_numbers
 
 
 def batches(source: Source, columns: Columns, *, keep: bool = False) -> Iterator[Batch]:

@@ -206,12 +206,12 @@ def test_what_is_found_can_be_overridden_and_is_kept():
     rows = [{"id": f"k{i}", "zip": 10000 + i % 9, "age": i % 50, "class": "ab"[i % 2]} for i in range(100)]
     source = open_source(rows)
     with pytest.warns(PlausibleWarning) as said:
-        found, _ = choose_columns(source)
+        found = choose_columns(source)
     assert [v.name for v in found.attributes] == ["zip", "age"]
     assert any("different in every row" in str(one.message) for one in said)
     assert any("9 different values: taken as categories; --as zip=continuous" in str(one.message) for one in said)
     said = Said(kinds={"id": "categorical", "zip": "continuous", "age": "low<high"})
-    kept = choose_columns(source, said)[0].attributes
+    kept = choose_columns(source, said).attributes
     assert [(v.kind, v.states, v.ordered) for v in kept] == [
         ("categorical", (), False),
         ("continuous", (), False),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from plausible.cells import Batch
-from plausible.columns import Columns, Said, choose_columns
+from plausible.columns import Said, Uncut, choose_columns
 from plausible.encode import batches, labelled
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.learning.ahead import ahead
@@ -49,18 +49,9 @@ class Options:
             return given
         return open_source(given, encoding=self.encoding, headers=self.headers, where=self.where, strict=self.strict)
 
-    def columns_of(self, source: Source) -> Columns:
-        """The columns that take part, numbers cut into intervals where the user wants them to be."""
-        columns, cut = choose_columns(source, self.said)
-        if not cut:
-            return columns
-        from plausible.bins import with_cuts
-
-        return with_cuts(source, columns, cut)
-
     def model_for(self, source: Source) -> Model:
         """An untrained model that reads rows as this source is read."""
-        columns = self.columns_of(source)
+        columns = choose_columns(source, self.said)
         rules = self.rules
         if not columns.text and rules.log_odds:
             rules = replace(rules, events="multinomial", smoothing=Smoothing())
@@ -232,13 +223,17 @@ class Learner:
         self.sample.add(*other.sample.kept())
 
     def finish(self) -> Model:
-        """The model, its rules chosen if they are to be, its probabilities calibrated unless they are to be raw."""
+        """The model, its columns cut and its rules chosen if they are to be, calibrated unless it is to be raw."""
+        cells, labels, times = self.sample.kept()
+        if any(isinstance(variable, Uncut) for variable in self.model.variables):
+            from plausible.learning.intervals import cut
+
+            self.model, cells = cut(self.model, cells)
         if len(self.model.classes) == 1:
             warn(
                 f"there is one class only ({self.model.classes[0]!r}); every document will be of it. Add another class"
             )
             return self.model
-        cells, labels, times = self.sample.kept()
         if self.model.has_text and self._options.auto:
             from plausible.learning.choose import choose, said, without_pairs
 
@@ -266,8 +261,9 @@ def learn_from(source: Source, options: Options, progress: Progress | None = Non
         unit = learner.model.unit
         hint = f"all {skipped:,} {unit} lack a class" if skipped else f"it holds no {unit}"
         raise DataError(f"there is nothing to learn from {source.name}: {hint}")
-    _warn_of_columns(learner.model, source)
-    return learner.finish()
+    model = learner.finish()
+    _warn_of_columns(model, source)
+    return model
 
 
 def read_labelled(

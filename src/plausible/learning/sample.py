@@ -66,7 +66,7 @@ class Sample:
         different, first, group = np.unique(keys[near], return_index=True, return_inverse=True)
         numbers = np.bincount(group, counts).astype(np.int64)
         different, chosen = different[: self._size], near[first[: self._size]]
-        columns = [_values(taken(column, chosen)) for column in [*cells.values(), labels]]
+        columns = [values_of(taken(column, chosen)) for column in [*cells.values(), labels]]
         for key, number, *row, label in zip(different.tolist(), numbers[: len(chosen)].tolist(), *columns, strict=True):
             if key not in self._rows:
                 self._rows[key] = (tuple(row), label)
@@ -111,7 +111,8 @@ def _keys(columns: Sequence[Any], rows: int) -> Keys:
     return np.asarray(_native.row_keys(given, rows, cell_text))
 
 
-def _values(column: Any) -> list[Any]:
+def values_of(column: Any) -> list[Any]:
+    """The values of a column, None where one is missing."""
     if isinstance(column, Coded):
         states = [*column.states, None]
         return [states[code] for code in column.codes.tolist()]

@@ -52,7 +52,9 @@ def open_delimited(given: Input, options: Options) -> Source:
         if (cells := [row[i] for row in sample if len(row) > i and row[i]]) and all(map(_is_number, cells))
     )
 
-    def read(source: Source, columns: tuple[str, ...], numbers: frozenset[str], kind: int, rows: int) -> Iterator[Table]:
+    def read(
+        source: Source, columns: tuple[str, ...], numbers: frozenset[str], kind: int, rows: int
+    ) -> Iterator[Table]:
         kinds = [_NUMBER if name in numbers else kind if name in columns else _SKIPPED for name in names]
         parser = _native.Delimited(delimiter, kinds)
         states: list[list[str]] = [[] for _ in names]
