@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <limits>
 #include <string_view>
 
@@ -118,8 +119,10 @@ private:
     static std::vector<double> read_numbers(const ArrowArray& array) {
         std::vector<double> out(static_cast<std::size_t>(array.length));
         const auto* values = static_cast<const double*>(array.buffers[1]) + array.offset;
-        for (std::int64_t i = 0; i < array.length; ++i)
-            out[static_cast<std::size_t>(i)] = present(array, i) ? values[i] : std::numeric_limits<double>::quiet_NaN();
+        std::copy_n(values, array.length, out.begin());
+        if (array.null_count)
+            for (std::int64_t i = 0; i < array.length; ++i)
+                if (!present(array, i)) out[static_cast<std::size_t>(i)] = std::numeric_limits<double>::quiet_NaN();
         return out;
     }
 
@@ -128,7 +131,7 @@ private:
         const auto* ends = static_cast<const std::int32_t*>(array.buffers[1]) + array.offset;
         const auto* bytes = static_cast<const char*>(array.buffers[2]);
         for (std::int64_t i = 0; i < array.length; ++i) {
-            if (!present(array, i) || ends[i] == ends[i + 1]) continue;
+            if (ends[i] == ends[i + 1] || (array.null_count && !present(array, i))) continue;
             out[static_cast<std::size_t>(i)] = states.code({bytes + ends[i], static_cast<std::size_t>(ends[i + 1] - ends[i])});
         }
         return out;

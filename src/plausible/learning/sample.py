@@ -75,17 +75,16 @@ class Sample:
         self._shrink()
 
     def _shrink(self) -> None:
-        """Let the largest keys go."""
-        surplus = len(self._rows) - self._size
-        if surplus <= 0 and self._characters <= LARGEST:
+        """Let the largest keys go, and once there is no more room all that are larger than those kept."""
+        if len(self._rows) < self._size and self._characters <= LARGEST:
             return
-        for key in sorted(self._rows, reverse=True):
-            if len(self._rows) <= self._size and self._characters <= LARGEST:
-                break
+        order = sorted(self._rows)
+        while len(order) > self._size or self._characters > LARGEST:
+            key = order.pop()
             self._characters -= _length(self._rows.pop(key)[0])
             del self._times[key]
-            self._bound = key - 1
-        self._size = min(self._size, len(self._rows))
+        self._size = len(order)
+        self._bound = order[-1] if order else -1
 
     def kept(self) -> Kept:
         """The sample, in the order of the keys."""
