@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, overload
 
 from plausible.decisions import MOST_PROBABLE, Decision
@@ -60,7 +61,6 @@ class Answers(Sequence[Answer]):
         self._empty, self._unknown = (NO_VALUE, UNKNOWN_VALUES) if rows else (EMPTY, UNKNOWN)
         self.classes = scores.classes
         self._chosen = decision.choose(scores)
-        self._undefined = frozenset(scores.undefined)
 
     @property
     def labels(self) -> list[str | None]:
@@ -81,6 +81,27 @@ class Answers(Sequence[Answer]):
         import numpy as np
 
         return np.exp(self.log_probabilities)
+
+    @cached_property
+    def stated(self) -> list[float]:
+        """The probability of each answer, or of the most probable class where there is none."""
+        rows, best = memoryview(self._scores.log_posterior), memoryview(self._scores.best)
+        return [math.exp(rows[i, k if k >= 0 else best[i]]) for i, k in enumerate(self._chosen)]
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What the reader should know of each answer."""
+        undefined = frozenset(self._scores.undefined)
+        notes = [UNDEFINED if i in undefined else "" for i in range(len(self))]
+        tokens = memoryview(self._scores.tokens)
+        for i, known in enumerate(memoryview(self._scores.known).tolist()):
+            if not known:
+                notes[i] = self._unknown if tokens[i] else self._empty
+        best = memoryview(self._scores.best)
+        for i, chosen in enumerate(self._chosen):
+            if chosen < 0:
+                notes[i] = f"unsure: perhaps {self.classes[best[i]]}" + (f"; {notes[i]}" if notes[i] else "")
+        return notes
 
     def __len__(self) -> int:
         return len(self._chosen)
@@ -106,14 +127,7 @@ class Answers(Sequence[Answer]):
         chosen = self._chosen[i]
         label = None if chosen < 0 else self.classes[chosen]
         tokens, known = memoryview(self._scores.tokens)[i], memoryview(self._scores.known)[i]
-        note = UNDEFINED if i in self._undefined else ""
-        if not known:
-            note = self._unknown if tokens else self._empty
-        if label is None:
-            likely = max(probabilities, key=probabilities.__getitem__)
-            note = f"unsure: perhaps {likely}" + (f"; {note}" if note else "")
-            return Answer(None, probabilities[likely], probabilities, tokens, known, note)
-        return Answer(label, probabilities[label], probabilities, tokens, known, note)
+        return Answer(label, self.stated[i], probabilities, tokens, known, self.notes[i])
 
 
 def classify(
@@ -171,17 +185,15 @@ def classify_frame(
     parts = [classify(model, batch.cells, threads, decision=decision) for batch in batches(source, columns)]
     if not parts:
         return frame
-    labels = [label for part in parts for label in part.labels]
-    stated = [row for part in parts for row in part.probabilities.tolist()]
-    given: dict[str, list[Any]] = {
-        "label": labels,
-        "probability": [
-            row[model.classes.index(label)] if label is not None else max(row)
-            for row, label in zip(stated, labels, strict=True)
-        ],
+    given: dict[str, Any] = {
+        "label": [label for part in parts for label in part.labels],
+        "probability": [probability for part in parts for probability in part.stated],
     }
     if probabilities:
-        given |= {f"probability {name}": [row[k] for row in stated] for k, name in enumerate(model.classes)}
+        import numpy as np
+
+        stated = np.concatenate([part.probabilities for part in parts])
+        given |= {f"probability {name}": stated[:, k] for k, name in enumerate(model.classes)}
     return held.with_columns(
         narwhals.new_series(f"predicted_{name}" if name in held.columns else name, values, backend=held.implementation)
         for name, values in given.items()
