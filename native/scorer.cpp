@@ -4,7 +4,6 @@
 
 Scorer::Scorer(Terms& terms, std::vector<std::uint64_t> documents, Rule rule)
     : terms_(terms), documents_(std::move(documents)), rule_(std::move(rule)) {
-    terms_.settle();
     version_ = terms_.version();
     all_documents_ = std::accumulate(documents_.begin(), documents_.end(), std::uint64_t{0});
     choose_vocabulary();
@@ -171,16 +170,16 @@ Scorer::Summary Scorer::score(Bag& bag, double* scores) const {
     std::fill_n(scores, classes(), 0.0);
     // The memory accesses of a term's row and weights are asked for ahead of time.
     for (std::size_t i = 0; i < bag.size(); ++i)
-        if (bag[i].id.term != Shard::absent) __builtin_prefetch(&row(bag[i].id));
+        if (bag[i].term != Shard::absent) __builtin_prefetch(&row(bag[i].id()));
     constexpr std::size_t ahead = 8;
     for (std::size_t i = 0; i < bag.size(); ++i) {
-        if (i + ahead < bag.size() && bag[i + ahead].id.term != Shard::absent) {
-            const auto offset = row(bag[i + ahead].id).offset;
+        if (i + ahead < bag.size() && bag[i + ahead].term != Shard::absent) {
+            const auto offset = row(bag[i + ahead].id()).offset;
             __builtin_prefetch(weights_.data() + offset);
             __builtin_prefetch(labels_.data() + offset);
         }
-        if (bag[i].id.term == Shard::absent) continue;
-        const Row& here = row(bag[i].id);
+        if (bag[i].term == Shard::absent) continue;
+        const Row& here = row(bag[i].id());
         if (!here.inside) continue;
         out.known += bag[i].times;
         const double times = bernoulli() ? 1 : bag[i].times;
