@@ -132,7 +132,9 @@ private:
         const auto* bytes = static_cast<const char*>(array.buffers[2]);
         for (std::int64_t i = 0; i < array.length; ++i) {
             if (ends[i] == ends[i + 1] || (array.null_count && !present(array, i))) continue;
-            out[static_cast<std::size_t>(i)] = states.code({bytes + ends[i], static_cast<std::size_t>(ends[i + 1] - ends[i])});
+            const auto size = static_cast<std::size_t>(ends[i + 1] - ends[i]);
+            const bool roomy = ends[i + 1] + static_cast<std::int32_t>(Key::padding) <= ends[array.length];
+            out[static_cast<std::size_t>(i)] = states.code(roomy ? Key::padded(bytes + ends[i], size) : Key::of({bytes + ends[i], size}));
         }
         return out;
     }

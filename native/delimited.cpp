@@ -71,7 +71,7 @@ public:
             } else {
                 const char* from = at;
                 while (at != end && !ends_[static_cast<unsigned char>(*at)]) ++at;
-                add({from, static_cast<std::size_t>(at - from)});
+                add({from, static_cast<std::size_t>(at - from)}, end - at >= static_cast<std::ptrdiff_t>(Key::padding));
                 at = after_cell(at, end);
             }
         }
@@ -175,7 +175,7 @@ private:
         begin_ = line_;
     }
 
-    void add(std::string_view cell) {
+    void add(std::string_view cell, bool roomy = false) {
         const std::size_t i = cells_++;
         if (!started_) {
             if (columns_.empty()) first_row_.emplace_back(cell);
@@ -184,7 +184,7 @@ private:
         if (i >= columns_.size()) return;
         Column& column = columns_[i];
         if (column.kind == state) {
-            column.codes.push_back(cell.empty() ? -1 : column.states.code(cell));
+            column.codes.push_back(cell.empty() ? -1 : column.states.code(roomy ? Key::padded(cell.data(), cell.size()) : Key::of(cell)));
         } else if (column.kind == number) {
             double value = nan;
             if (!cell.empty() && !plain_number(cell, value)) {

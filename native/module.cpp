@@ -12,7 +12,7 @@ NB_MODULE(_native, m) {
     bind_arrow(m);
     bind_delimited(m);
     bind_histogram(m);
-    bind_keys(m);
+    bind_row_keys(m);
     bind_bif(m);
     bind_families(m);
     bind_scores(m);

@@ -65,7 +65,7 @@ double Weighted::spread(std::uint64_t with) const {
     return style_.spread == 0 ? 1 : style_.spread == 0.5 ? std::sqrt(x) : std::pow(x, style_.spread);
 }
 
-Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* scores) const {
+Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* scores) const {
     check_unchanged();
     bag.weigh(terms_.grams());
     terms_.table().look_up(bag);
@@ -78,17 +78,17 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
     std::vector<signed char> view_of(bag.size(), -1);
     for (std::size_t i = 0; i < bag.size(); ++i) {
         const TermId id = bag[i].id();
-        const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own);
-        if (!cell || cell->occurrences < bag[i].times || cell->mass < bag[i].mass || cell->documents < 1)
+        const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own.label);
+        if (!cell || cell->occurrences < own.times * bag[i].times || cell->mass < own.times * bag[i].mass || cell->documents < own.times)
             throw std::invalid_argument("a document that is to be left out was never learned in its class");
         const Row& here = row(id);
         const bool gram = terms_.grams() && Bag::is_gram(bag[i]);
         if (!inside(here, gram)) continue;
         View& view = left[gram];
         view.spread -= spread(here.documents);
-        if (here.documents - 1 >= std::max<std::uint64_t>(style_.least[gram], 1)) {
-            view.spread += spread(here.documents - 1);
-            view.class_sums[own] -= seen(bag[i]);
+        if (here.documents - own.times >= std::max<std::uint64_t>(style_.least[gram], 1)) {
+            view.spread += spread(here.documents - own.times);
+            view.class_sums[own.label] -= own.times * seen(bag[i]);
             view_of[i] = gram;
             out.known += bag[i].times;
         } else {
@@ -105,13 +105,13 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
         const bool gram = view_of[i] == 1;
         const Row& here = row(bag[i].id());
         const View& view = left[gram];
-        const std::uint64_t mine = seen(bag[i]);
-        const double x = static_cast<double>(mine) * unit * rarity(here.documents - 1, all_documents_ - 1, gram);
-        const double relative = spread(here.documents - 1) * static_cast<double>(view.terms) / view.spread;
+        const std::uint64_t mine = own.times * seen(bag[i]);
+        const double x = static_cast<double>(seen(bag[i])) * unit * rarity(here.documents - own.times, all_documents_ - own.times, gram);
+        const double relative = spread(here.documents - own.times) * static_cast<double>(view.terms) / view.spread;
         const double all = static_cast<double>(here.sum - mine) * unit;
         masses[gram] += x;
         part(bag[i].id()).each(bag[i].term, [&](const Cell& cell) {
-            const double s = static_cast<double>(seen(cell) - (cell.label == own ? mine : 0)) * unit;
+            const double s = static_cast<double>(seen(cell) - (cell.label == own.label ? mine : 0)) * unit;
             if (s == 0) return;
             for (std::size_t k = 0; k < channels(); ++k) {
                 const Channel& channel = channels_[k];

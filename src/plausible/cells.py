@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 WEIGHT_UNIT = 2.0**-30
 """Weights are kept to this, so that they add up exactly in any order."""
+MOST_TIMES = 1 << 31
+"""The largest weight of a row with text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,13 @@ def encoded(column: Any, variable: Variable, rows: int, place: Callable[[int], s
     return Coded(codes, variable.states)
 
 
-def checked_weights(column: Any, name: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
-    """Weights to a multiple of 2^-30; DataError for the first that is missing, not finite, or not above 0."""
+def checked_weights(
+    column: Any, name: str, place: Callable[[int], str], *, whole: bool = False
+) -> npt.NDArray[np.float64]:
+    """Weights to a multiple of 2^-30; DataError for the first that is missing, not finite, or not above 0.
+
+    With `whole` also for the first that is no whole number, or more than 2^31.
+    """
     import numpy as np
 
     weights = np.rint(np.asarray(column, float) / WEIGHT_UNIT) * WEIGHT_UNIT
@@ -110,5 +117,11 @@ def checked_weights(column: Any, name: str, place: Callable[[int], str]) -> npt.
         raise DataError(
             f"{place(at)}: weight {column[at]:g} in column {name!r}; weights are finite numbers above 0, "
             "so leave the row out or mend it"
+        )
+    if whole and (odd := (weights != np.rint(weights)) | (weights > MOST_TIMES)).any():
+        at = int(odd.argmax())
+        raise DataError(
+            f"{place(at)}: weight {column[at]:g} in column {name!r}; rows with text are counted so many times, so their "
+            "weights are whole numbers up to 2^31: multiply all of them by one number, and the smoothing too"
         )
     return weights

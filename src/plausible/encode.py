@@ -43,7 +43,7 @@ def batches(source: Source, columns: Columns, *, keep: bool = False) -> Iterator
         weights = None
         if columns.weights is not None:
             weights = as_numbers(table.columns[columns.weights], columns.weights, table.place)
-            weights = checked_weights(weights, columns.weights, table.place)
+            weights = checked_weights(weights, columns.weights, table.place, whole=bool(columns.text))
         yield Batch(cells, _labels(table, columns.target), table.place, weights, table.columns if keep else None)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from plausible import _native
 from plausible.calibration import Calibration
-from plausible.cells import names_of
+from plausible.cells import checked_weights, names_of
 from plausible.columns import Columns
 from plausible.counts import Coded, Counts
 from plausible.errors import CallError, DataError, ModelError, unknown
@@ -181,9 +181,9 @@ class Model:
     def update(self, documents: Documents, labels: Labels, threads: int | None = None, weights: Any = None) -> None:
         """Go on learning; new words, states and classes may appear."""
         cells = self._cells(documents, labels)
-        if weights is not None and self.has_text:
-            raise CallError("rows with text can't be weighted; leave out the weights or the text")
         if self.has_text:
+            if weights is not None:
+                weights = checked_weights(weights, "weights", lambda i: f"row {i}", whole=True)
             cells = {**cells, "text": self.tokens.prepare(cells["text"])}
         self.counts.add(cells, labels, threads or default_threads(), weights)
 
@@ -332,11 +332,16 @@ class Model:
         return self._by_prior_without(self._linked((summed, tokens, known), weighed=True), labels, weights)
 
     def calibrate(
-        self, documents: Documents, labels: Labels, threads: int | None = None, times: Sequence[float] | None = None
+        self,
+        documents: Documents,
+        labels: Labels,
+        threads: int | None = None,
+        times: Sequence[float] | None = None,
+        weights: Sequence[float] | None = None,
     ) -> None:
         """Fit the calibration on documents that were learned, each scored as if it had not been.
 
-        With `times`, how often each of them was learned, or its weight.
+        With `times`, how much each of them counts in the fit; with `weights`, the weight that each was learned with.
         """
         import numpy as np
 
@@ -349,13 +354,14 @@ class Model:
 
             cells, rows = self._cells(documents), range(most)
             documents, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
-        raw, tokens, _ = self._left_out(self._cells(documents, labels), labels, threads)
+        own = None if weights is None else weights[: len(labels)]
+        raw, tokens, _ = self._left_out(self._cells(documents, labels), labels, threads, own)
         channels = np.asarray(raw).reshape(len(labels), -1, width)[:, :, self.class_indices]
         place = {name: k for k, name in enumerate(self.classes)}
         truth = np.array([place[label] for label in names_of(labels)], np.int64)
-        weights = None if times is None else np.array(times[: len(labels)], float)
+        shares = None if times is None else np.array(times[: len(labels)], float)
         self.calibration = calibration.fit(
-            channels, np.asarray(tokens), truth, self.classes, with_bias=self.log_odds_of_words, weights=weights
+            channels, np.asarray(tokens), truth, self.classes, with_bias=self.log_odds_of_words, weights=shares
         )
 
     def _by_prior_without(self, scores: Scores, labels: Labels, weights: Any) -> Scores:
@@ -409,7 +415,8 @@ class Model:
         if self.has_text:
             prepared = self.tokens.prepare(cells["text"])
             try:
-                text = self.scorer.score_without(prepared, memoryview(own).tolist(), threads=threads)
+                times = [] if weights is None else [int(weight) for weight in weights]
+                text = self.scorer.score_without(prepared, memoryview(own).tolist(), threads=threads, times=times)
             except ValueError as error:
                 raise DataError(f"{error}; learn it first") from None
         if not self.variables:

@@ -214,8 +214,8 @@ class Learner:
     def add(self, batch: Batch) -> None:
         self.model.update(batch.cells, batch.labels, self._options.threads, batch.weights)
         chooses = self.model.has_text and (self._options.auto or self._options.smooth)
-        if batch.weights is None and (chooses or not self._options.raw):
-            self.sample.add(batch.cells, batch.labels)
+        if chooses or not self._options.raw:
+            self.sample.add(batch.cells, batch.labels, weights=batch.weights)
 
     def merge(self, other: Learner) -> None:
         """Add what another learner has counted, and its sample."""
@@ -224,7 +224,7 @@ class Learner:
 
     def finish(self) -> Model:
         """The model, its columns cut and its rules chosen if they are to be, calibrated unless it is to be raw."""
-        cells, labels, times = self.sample.kept()
+        cells, labels, times, own = self.sample.kept()
         if any(isinstance(variable, Uncut) for variable in self.model.variables):
             from plausible.learning.intervals import cut
 
@@ -237,19 +237,19 @@ class Learner:
         if self.model.has_text and self._options.auto:
             from plausible.learning.choose import choose, said, without_pairs
 
-            self.model.choice = said(choose(self.model, cells, labels, self._options.threads))
+            self.model.choice = said(choose(self.model, cells, labels, self._options.threads, own))
             if self.model.tokens.ngrams[1] > 1 and not self.model.rules.pairs:
                 self.model = without_pairs(self.model)
         elif self.model.has_text and self._options.smooth:
             from plausible.learning.choose import choose_smoothing
 
-            choose_smoothing(self.model, cells, labels, self._options.threads)
+            choose_smoothing(self.model, cells, labels, self._options.threads, own)
         if not self._options.raw and labels:
-            weights: list[float] = list(times)
+            shares: list[float] = [n * weight for n, weight in zip(times, own or [1] * len(times), strict=True)]
             if self._options.balance:
                 share = self.model.documents / len(self.model.classes)
-                weights = [n * share / self.model.counts.of(name) for n, name in zip(times, labels, strict=True)]
-            self.model.calibrate(cells, labels, self._options.threads, weights)
+                shares = [n * share / self.model.counts.of(name) for n, name in zip(shares, labels, strict=True)]
+            self.model.calibrate(cells, labels, self._options.threads, shares, own)
         return self.model
 
 

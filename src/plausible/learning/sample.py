@@ -22,11 +22,12 @@ LARGEST = 64 << 20
 
 
 class Kept(NamedTuple):
-    """Different rows, their classes, and how often each occurs."""
+    """Different rows, their classes, how often each occurs, and the weight of each if they have weights."""
 
     cells: dict[str, Any]
     labels: list[str]
     times: list[int]
+    weights: list[float] | None
 
 
 class Sample:
@@ -47,29 +48,40 @@ class Sample:
 
     def __init__(self, size: int = SIZE) -> None:
         self._size = size
-        self._rows: dict[int, tuple[tuple[Any, ...], str]] = {}
+        self._rows: dict[int, tuple[tuple[Any, ...], str, float]] = {}
         self._times: dict[int, int] = {}
         self._names: tuple[str, ...] = ()
+        self._weighted = False
         self._bound = (1 << 64) - 1
         self._characters = 0
 
-    def add(self, cells: Mapping[str, Any], labels: Sequence[str] | Coded, times: Iterable[int] | None = None) -> None:
-        """Add rows: cells by attribute."""
+    def add(
+        self,
+        cells: Mapping[str, Any],
+        labels: Sequence[str] | Coded,
+        times: Iterable[int] | None = None,
+        weights: Sequence[float] | npt.NDArray[np.float64] | None = None,
+    ) -> None:
+        """Add rows: cells by attribute. Rows are different if their weights are."""
         import numpy as np
 
         if not len(labels):
             return
         self._names = tuple(cells)
-        keys = _keys([*cells.values(), labels], len(labels))
+        self._weighted = weights is not None
+        given = np.ones(len(labels)) if weights is None else np.asarray(weights, float)
+        keys = _keys([*cells.values(), labels, *([given] if self._weighted else [])], len(labels))
         near = np.flatnonzero(keys <= self._bound)
         counts = None if times is None else np.fromiter(times, np.int64, len(keys))[near]
         different, first, group = np.unique(keys[near], return_index=True, return_inverse=True)
         numbers = np.bincount(group, counts).astype(np.int64)
         different, chosen = different[: self._size], near[first[: self._size]]
-        columns = [values_of(taken(column, chosen)) for column in [*cells.values(), labels]]
-        for key, number, *row, label in zip(different.tolist(), numbers[: len(chosen)].tolist(), *columns, strict=True):
+        columns = [values_of(taken(column, chosen)) for column in [*cells.values(), labels, given]]
+        for key, number, *row, label, weight in zip(
+            different.tolist(), numbers[: len(chosen)].tolist(), *columns, strict=True
+        ):
             if key not in self._rows:
-                self._rows[key] = (tuple(row), label)
+                self._rows[key] = (tuple(row), label, weight)
                 self._characters += _length(row)
             self._times[key] = self._times.get(key, 0) + number
         self._shrink()
@@ -90,7 +102,8 @@ class Sample:
         """The sample, in the order of the keys."""
         order = sorted(self._rows)
         cells = {name: [self._rows[key][0][at] for key in order] for at, name in enumerate(self._names)}
-        return Kept(cells, [self._rows[key][1] for key in order], [self._times[key] for key in order])
+        weights = [self._rows[key][2] for key in order] if self._weighted else None
+        return Kept(cells, [self._rows[key][1] for key in order], [self._times[key] for key in order], weights)
 
 
 def _keys(columns: Sequence[Any], rows: int) -> Keys:

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "arrays.hpp"
+#include "keys.hpp"
 #include "module.hpp"
-#include "states.hpp"
 
 namespace nb = nanobind;
 
@@ -18,7 +18,7 @@ std::uint64_t of_number(double value) { return std::isnan(value) ? 0 : std::bit_
 
 std::uint64_t of_text(PyObject* text) {
     const std::size_t bytes = static_cast<std::size_t>(PyUnicode_GET_LENGTH(text)) * PyUnicode_KIND(text);
-    return bytes ? hashing::of({static_cast<const char*>(PyUnicode_DATA(text)), bytes}) | 1 : 0;
+    return bytes ? Key::of({static_cast<const char*>(PyUnicode_DATA(text)), bytes}).hashed | 1 : 0;
 }
 
 // 0 for what is missing; `text` makes text, or None, of what is neither text nor a float.
@@ -79,7 +79,7 @@ arrays::Out<std::uint64_t> row_keys(const std::vector<nb::object>& columns, std:
 
 }  // namespace
 
-void bind_keys(nb::module_& m) {
+void bind_row_keys(nb::module_& m) {
     using namespace nb::literals;
     m.def("row_keys", &row_keys, "columns"_a, "rows"_a, "text"_a,
           "A 64-bit key for each row from its values; columns are sequences, float64 arrays, or (codes, states). `text` makes "
