@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from plausible.bins import Histogram
 from plausible.categories import Categories, CategoryTable
+from plausible.cells import date_of
 from plausible.columns import Uncut
 from plausible.counts import Counts, Family
 from plausible.errors import DataError
@@ -95,14 +96,15 @@ class Cell:
     seen: list[float]
 
 
-def shares_of_cells(cpds: Mapping[str, CPD], cells: Mapping[str, Any]) -> Iterator[Cell]:
+def shares_of_cells(cpds: Mapping[str, CPD], variables: Sequence[Variable], cells: Mapping[str, Any]) -> Iterator[Cell]:
     """The cells of a single row that are not missing."""
-    for name, cpd in cpds.items():
+    for variable in variables:
+        name, cpd = variable.name, cpds[variable.name]
         scores = np.zeros((1, cpd.classes))
         present, known = cpd.add(scores, cells[name])
         if present[0]:
             value = _value(cells[name], 0)
-            shown = value if isinstance(value, str) else f"{value:g}"
+            shown = value if isinstance(value, str) else date_of(value) if variable.dates else f"{value:g}"
             yield Cell(name, shown, scores[0].tolist() if known[0] else None, cpd.seen(cells[name]).tolist())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from plausible.counts import Coded
@@ -83,10 +84,12 @@ def encoded(column: Any, variable: Variable, rows: int, place: Callable[[int], s
     """The cells of a variable: floats, states, or texts that are still to become states."""
     if column is None and variable.kind == "categorical":
         return [None] * rows
-    if variable.kind == "categorical" and not variable.cuts:
+    if not variable.holds_numbers:
         return column
     import numpy as np
 
+    if column is not None and variable.dates:
+        column = _days(column, variable.name, place)
     numbers = np.full(rows, np.nan) if column is None else np.asarray(column, float)
     infinite = np.isinf(numbers)
     if infinite.any():
@@ -99,6 +102,48 @@ def encoded(column: Any, variable: Variable, rows: int, place: Callable[[int], s
     codes = np.searchsorted(variable.cuts, numbers).astype(np.int32)
     codes[np.isnan(numbers)] = -1
     return Coded(codes, variable.states)
+
+
+def _days(column: Any, name: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
+    """Dates as days since 1970; DataError for the first that is none."""
+    import numpy as np
+
+    states: list[str | None] = list(column.states) if isinstance(column, Coded) else list(dict.fromkeys(column))
+    days = {state: day(state) if state else np.nan for state in states}
+    odd = next((state for state, value in days.items() if state and value is None), None)
+    if odd is not None:
+        at = int((column.codes == states.index(odd)).argmax()) if isinstance(column, Coded) else column.index(odd)
+        raise DataError(
+            f"{place(at)}: {odd[:80]!r} in column {name!r} is no date such as 2024-01-31 or 2024-01-31 17:05; "
+            "mend it, or leave the column out"
+        )
+    if isinstance(column, Coded):
+        return np.array([*days.values(), np.nan], np.float64)[column.codes]
+    return np.array([days[cell] for cell in column], np.float64)
+
+
+def day(text: str) -> float | None:
+    """A date as days since 1970, in universal time; None if it is none.
+
+    >>> day("1970-01-03"), day("1970-01-01 12:00"), day("1970-01-01T12:00+06:00"), day("soon")
+    (2.0, 0.5, 0.25, None)
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(days=1)
+
+
+def date_of(days: float) -> str:
+    """The date that so many days since 1970 are.
+
+    >>> date_of(19753.0), date_of(19753.5)
+    ('2024-01-31', '2024-01-31 12:00:00')
+    """
+    moment = datetime(1970, 1, 1) + timedelta(days=days)
+    return str(moment.date()) if days == int(days) else str(moment)
 
 
 def checked_weights(
@@ -121,7 +166,7 @@ def checked_weights(
     if whole and (odd := (weights != np.rint(weights)) | (weights > MOST_TIMES)).any():
         at = int(odd.argmax())
         raise DataError(
-            f"{place(at)}: weight {column[at]:g} in column {name!r}; rows with text are counted so many times, so their "
-            "weights are whole numbers up to 2^31: multiply all of them by one number, and the smoothing too"
+            f"{place(at)}: weight {column[at]:g} in column {name!r}; rows with text are counted so many times, "
+            "so their weights are whole numbers up to 2^31: multiply all of them by one number, and the smoothing too"
         )
     return weights

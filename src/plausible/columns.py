@@ -16,7 +16,7 @@ from plausible.sources import Source
 
 TARGET_NAMES = ("class", "label", "target", "category", "topic")
 TEXT_NAMES = ("text", "message", "body", "content", "document")
-KINDS = ("categorical", "continuous", "text", "bins", "bins:N", "mdl", "low<middle<high", "one|other")
+KINDS = ("categorical", "continuous", "date", "text", "bins", "bins:N", "mdl", "low<middle<high", "one|other")
 
 Look = Kind | Literal["mdl", "ignored"]
 
@@ -24,6 +24,7 @@ ROWS_TO_LOOK_AT = 8192
 FEW = 10
 """Whole numbers with at most this many values, each seen five times or more on average, are categories."""
 
+_CODE = re.compile(r"0\d+")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?")
 
 
@@ -128,13 +129,15 @@ def _variable(name: str, kind: str) -> Variable:
     """The variable that a kind means.
 
     >>> _variable("size", "small<medium<large")
-    Variable(name='size', kind='categorical', states=('small', 'medium', 'large'), ordered=True, cuts=())
+    Variable(name='size', kind='categorical', states=('small', 'medium', 'large'), ordered=True, cuts=(), dates=False)
     """
     for sign in "<|":
         if sign in kind:
             return Variable(name, "categorical", tuple(kind.split(sign)), ordered=sign == "<")
     if kind in ("categorical", "continuous"):
         return Variable(name, kind)  # type: ignore[arg-type]
+    if kind == "date":
+        return Variable(name, "continuous", dates=True)
     intervals = binning(kind)
     if intervals is not None:
         return Uncut(name, "continuous", intervals=intervals)
@@ -199,14 +202,16 @@ def look(cells: Sequence[str]) -> tuple[Look, str]:
     values, n = set(cells), len(cells)
     if not n:
         return "categorical", ""
-    numbers = [number for number in map(_number, values) if number is not None]
+    codes = any(map(_CODE.fullmatch, values))
+    numbers = [] if codes else [number for number in map(_number, values) if number is not None]
     if len(numbers) == len(values):
         return _look_at_numbers(cells, numbers)
     if all(_DATE.fullmatch(value) for value in values):
         if 5 * len(values) <= n and len(values) <= 100:
             return "categorical", ""
         return "ignored", (
-            "holds dates: left out; add columns such as the month or the age in days, or --as NAME=categorical"
+            "holds dates: left out, since those to come are unlike those learned; --as NAME=date takes them as days, "
+            "and a column with the month or the weekday may tell more"
         )
     longish = sum(len(value.split()) >= 4 or len(value) >= 50 for value in values) >= len(values) / 2
     if longish and 2 * len(values) > n:
@@ -221,6 +226,8 @@ def look(cells: Sequence[str]) -> tuple[Look, str]:
         return "ignored", (
             f"is different in {almost}every row: left out as an identifier; --as NAME=categorical takes it in"
         )
+    if codes and all(map(str.isdecimal, values)):
+        return "categorical", "holds numbers that begin with 0: taken as categories; --as NAME=continuous for numbers"
     return "categorical", ""
 
 

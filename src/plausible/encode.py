@@ -26,7 +26,7 @@ def batches(source: Source, columns: Columns, *, keep: bool = False) -> Iterator
             yield from typed
             return
     present = [variable for variable in columns.attributes if variable.name in source.columns]
-    numbers = [variable.name for variable in present if variable.kind == "continuous" or variable.cuts]
+    numbers = [variable.name for variable in present if variable.holds_numbers and not variable.dates]
     wanted = [*columns.text, *(variable.name for variable in present)]
     if columns.target is not None:
         wanted.append(columns.target)
@@ -50,7 +50,7 @@ def batches(source: Source, columns: Columns, *, keep: bool = False) -> Iterator
 def _typed_batches(source: Source, columns: Columns) -> Iterator[Batch] | None:
     """The same from cells that never were Python values; None where the source can't give them."""
     there = {variable.name: variable for variable in columns.attributes if variable.name in source.columns}
-    numbers = {name for name, variable in there.items() if variable.kind == "continuous" or variable.cuts}
+    numbers = {name for name, variable in there.items() if variable.holds_numbers and not variable.dates}
     named = [name for name in (columns.target, columns.weights) if name is not None]
     if columns.weights is not None:
         numbers.add(columns.weights)
@@ -88,7 +88,7 @@ def row_cells(columns: Columns, row: str | Mapping[str, Any]) -> Mapping[str, An
     for variable in columns.attributes:
         value = row.get(variable.name)
         column: Any = [cell_text(value)]
-        if variable.kind == "continuous" or variable.cuts:
+        if variable.holds_numbers and not variable.dates:
             column = as_numbers(column, variable.name, lambda i: "the row")
         cells[variable.name] = encoded(column, variable, 1, lambda i: "the row")
     return cells

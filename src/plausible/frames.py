@@ -67,7 +67,10 @@ def in_rows(i: int) -> str:
 def column_cells(column: Any, variable: Variable | None, place: Callable[[int], str] = in_rows) -> tuple[Any, bool]:
     """The cells of a column, as the variable is or else as the column is; and whether it holds numbers."""
     numeric = column.dtype.is_numeric() if isinstance(column, narwhals.Series) else column.dtype.kind in "iuf"
-    wants_numbers = numeric if variable is None else variable.kind == "continuous" or bool(variable.cuts)
+    wants_numbers = numeric if variable is None else variable.holds_numbers
+    if variable is not None and variable.dates:
+        values = column.to_list() if isinstance(column, narwhals.Series) else list(column)
+        return encoded([cell_text(value) for value in values], variable, len(values), place), False
     if wants_numbers:
         name = variable.name if variable is not None else "a column"
         return _encoded(_numbers(column, numeric, name, place), variable, place), numeric

@@ -522,7 +522,7 @@ def _families(tokens: Tokens, columns: Columns) -> dict[str, Any]:
 
 
 def _described(model: Model) -> str:
-    kinds = [f"{variable.name} {'intervals' if variable.cuts else variable.kind}" for variable in model.variables]
+    kinds = [f"{variable.name} {variable.taken_as}" for variable in model.variables]
     return ", ".join((["text"] if model.has_text else []) + kinds)
 
 
