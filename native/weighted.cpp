@@ -140,8 +140,7 @@ Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* sc
 void Weighted::fold(const std::vector<double>& factors) {
     check_unchanged();
     if (factors.size() != channels()) throw std::invalid_argument("one factor a channel is needed");
-    labels_.clear();
-    weights_.clear();
+    weights_.begin(classes());
     const double unit = scale();
     for (auto& steps : steps_) steps.assign(classes(), 0);
     for (std::size_t k = 0; k < channels(); ++k) {
@@ -156,8 +155,6 @@ void Weighted::fold(const std::vector<double>& factors) {
             steps_[channel.grams][c] += factors[k] * step;
         }
     }
-    const bool few = classes() <= 64;
-    std::vector<double> full(classes());
     for (std::uint32_t s = 0; s < Table::shards; ++s) {
         const Shard& shard = terms_.table().part(s);
         for (std::uint32_t t = 0; t < rows_[s].size(); ++t) {
@@ -168,7 +165,7 @@ void Weighted::fold(const std::vector<double>& factors) {
             const View& view = views_[gram];
             const double relative = spread(row.documents) * static_cast<double>(view.terms) / view.spread;
             const double all = static_cast<double>(row.sum) * unit;
-            const auto weigh = [&](const Cell& cell) {
+            row.weights = weights_.put(shard, t, [&](const Cell& cell) {
                 const double s_cw = static_cast<double>(seen(cell)) * unit;
                 double weight = 0;
                 for (std::size_t k = 0; k < channels(); ++k) {
@@ -178,22 +175,7 @@ void Weighted::fold(const std::vector<double>& factors) {
                     if (channel.rest > 0) weight -= factors[k] * std::log1p(-s_cw / (all + channel.rest * relative));
                 }
                 return weight * row.factor;
-            };
-            row.size = 0;
-            shard.each(t, [&](const Cell&) { ++row.size; });
-            row.dense = few && 2 * row.size >= classes();
-            row.offset = weights_.size();
-            if (row.dense) {
-                std::fill(full.begin(), full.end(), 0);
-                shard.each(t, [&](const Cell& cell) { full[cell.label] = weigh(cell); });
-                weights_.insert(weights_.end(), full.begin(), full.end());
-                labels_.resize(weights_.size());
-            } else {
-                shard.each(t, [&](const Cell& cell) {
-                    labels_.push_back(cell.label);
-                    weights_.push_back(weigh(cell));
-                });
-            }
+            });
         }
     }
 }
@@ -211,11 +193,8 @@ Scorer::Summary Weighted::score(Bag& bag, double* scores) const {
     for (std::size_t i = 0; i < bag.size(); ++i)
         if (bag[i].term != Shard::absent) __builtin_prefetch(&row(bag[i].id()));
     for (std::size_t i = 0; i < bag.size(); ++i) {
-        if (i + ahead < bag.size() && bag[i + ahead].term != Shard::absent) {
-            const auto offset = row(bag[i + ahead].id()).offset;
-            __builtin_prefetch(weights_.data() + offset);
-            __builtin_prefetch(labels_.data() + offset);
-        }
+        if (i + ahead < bag.size() && bag[i + ahead].term != Shard::absent)
+            weights_.expect(row(bag[i + ahead].id()).weights);
         if (bag[i].term == Shard::absent) continue;
         const bool gram = terms_.grams() && Bag::is_gram(bag[i]);
         const Row& here = row(bag[i].id());
@@ -223,13 +202,7 @@ Scorer::Summary Weighted::score(Bag& bag, double* scores) const {
         out.known += bag[i].times;
         const double x = static_cast<double>(seen(bag[i])) * unit;
         masses[gram] += x * here.factor;
-        const double* weights = weights_.data() + here.offset;
-        if (here.dense) {
-            for (std::size_t c = 0; c < classes(); ++c) scores[c] += x * weights[c];
-        } else {
-            const std::uint32_t* labels = labels_.data() + here.offset;
-            for (std::uint32_t k = 0; k < here.size; ++k) scores[labels[k]] += x * weights[k];
-        }
+        weights_.add(here.weights, x, scores);
     }
     for (std::size_t c = 0; c < classes(); ++c) scores[c] += masses[0] * steps_[0][c] + masses[1] * steps_[1][c];
     return out;
@@ -246,7 +219,7 @@ std::optional<std::vector<double>> Weighted::weights(const Bag::Entry& entry) co
     for (std::size_t c = 0; c < classes(); ++c) out[c] = x * here.factor * steps_[gram][c];
     std::uint32_t k = 0;
     part(entry.id()).each(entry.term, [&](const Cell& cell) {
-        out[cell.label] += x * weights_[here.offset + (here.dense ? cell.label : k++)];
+        out[cell.label] += x * weights_.of(here.weights, cell.label, k++);
     });
     return out;
 }
