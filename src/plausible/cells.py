@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from plausible.counts import Coded
-from plausible.errors import DataError
+from plausible.errors import CallError, DataError
 from plausible.schema import Variable
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ WEIGHT_UNIT = 2.0**-30
 """Weights are kept to this, so that they add up exactly in any order."""
 MOST_TIMES = 1 << 31
 """The largest weight of a row with text."""
+
+
+Labels = Sequence[str] | Coded
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +173,31 @@ def checked_weights(
             "so their weights are whole numbers up to 2^31: multiply all of them by one number, and the smoothing too"
         )
     return weights
+
+
+def check_documents(documents: Sequence[str], labels: Labels | None) -> None:
+    """CallError unless there is a label for each document; DataError for the first that is no text."""
+    if labels is not None and len(documents) != len(labels):
+        raise CallError(f"{len(documents)} documents and {len(labels)} labels; give one label a document")
+    if set(map(type, documents)) <= {str}:
+        return
+    for i, value in enumerate(documents):
+        if not isinstance(value, str):
+            raise DataError(f"document {i} is {value!r}, not text; leave it out or make it a string")
+
+
+def check_labels(labels: Labels, rows: int) -> None:
+    """CallError unless there is a label for each row; DataError for the first that can be no name of a class."""
+    if len(labels) != rows:
+        raise CallError(f"{rows} rows and {len(labels)} labels; give one label a row")
+    if isinstance(labels, Coded) and len(labels) and labels.codes.min() < 0:
+        raise DataError(f"row {int(labels.codes.argmin())} has no label; leave it out")
+    names = labels.states if isinstance(labels, Coded) else labels
+    if not set(map(type, names)) <= {str}:
+        for i, value in enumerate(names):
+            if not isinstance(value, str):
+                raise DataError(f"label {i} is {value!r}, not text; leave it out or make it a string")
+    for label in set(names):
+        if not label or any("\ud800" <= c <= "\udfff" for c in label):
+            fault = "holds half a character (a lone surrogate)" if label else "is empty"
+            raise DataError(f"label {list(names).index(label)} {fault}; name the class, or leave the document out")
