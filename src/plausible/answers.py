@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -131,14 +132,16 @@ class Answers(Sequence[Answer]):
 
 
 def classify(
-    model: Model, documents: Documents, threads: int | None = None, *, decision: Decision = MOST_PROBABLE
+    model: Model, documents: Documents | Any, threads: int | None = None, *, decision: Decision = MOST_PROBABLE
 ) -> Answers:
     """The class of each document or row, with the probability of every class.
 
-    See `classify_frame` for data frames.
+    See `classify_frame` for data frames with the answers added.
 
     Parameters
     ----------
+    documents : list of str, mapping of column to cells, or anything `open_source` reads
+        A path, SQL, a data frame or a list of dictionaries is read in chunks.
     decision : Decision
         What mistakes cost, and below which probability to be unsure.
 
@@ -151,7 +154,21 @@ def classify(
     >>> classify(model, [""])[0].note
     'no text: answered by the prior'
     """
-    return Answers(model.scores(documents, threads), decision, rows=bool(model.variables))
+    return Answers(_scores(model, documents, threads), decision, rows=bool(model.variables))
+
+
+def _scores(model: Model, documents: Documents | Any, threads: int | None) -> Scores:
+    """The scores of documents or cells, or of all that a source holds."""
+    rows = isinstance(documents, list | tuple) and documents and all(isinstance(one, Mapping) for one in documents)
+    if not rows and not isinstance(documents, str | os.PathLike) and not hasattr(documents, "columns"):
+        return model.scores(documents, threads)
+    from plausible.columns import learned_columns
+    from plausible.encode import batches
+    from plausible.sources import open_source
+
+    source = open_source(documents, headers=model.reading.headers)
+    columns = replace(learned_columns(source, model.reading.columns), target=None, weights=None)
+    return Scores.joined(model.classes, [model.scores(batch.cells, threads) for batch in batches(source, columns)])
 
 
 def classify_frame(
@@ -175,29 +192,19 @@ def classify_frame(
     """
     import narwhals
 
-    from plausible.columns import learned_columns
-    from plausible.encode import batches
-    from plausible.sources import open_source
+    from plausible.frames import as_given, collected
 
-    held = narwhals.from_native(frame, eager_only=True)
-    source = open_source(frame)
-    columns = learned_columns(source, model.reading.columns)
-    parts = [classify(model, batch.cells, threads, decision=decision) for batch in batches(source, columns)]
-    if not parts:
-        return frame
-    given: dict[str, Any] = {
-        "label": [label for part in parts for label in part.labels],
-        "probability": [probability for part in parts for probability in part.stated],
-    }
+    held = collected(frame)
+    answers = classify(model, held.to_native(), threads, decision=decision)
+    given: dict[str, Any] = {"label": answers.labels, "probability": answers.stated}
     if probabilities:
-        import numpy as np
-
-        stated = np.concatenate([part.probabilities for part in parts])
+        stated = answers.probabilities
         given |= {f"probability {name}": stated[:, k] for k, name in enumerate(model.classes)}
-    return held.with_columns(
+    added = held.with_columns(
         narwhals.new_series(f"predicted_{name}" if name in held.columns else name, values, backend=held.implementation)
         for name, values in given.items()
-    ).to_native()
+    )
+    return as_given(added, frame)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,22 @@ class Scores:
     known: Any
     undefined: list[int]
 
+    @classmethod
+    def joined(cls, classes: list[str], parts: Sequence[Scores]) -> Scores:
+        """The scores of documents that were scored in parts."""
+        import numpy as np
+
+        def joint(name: str, *width: int) -> Any:
+            none = np.empty((0, *width), np.float64 if width else np.uint64)
+            return np.concatenate([none, *(np.asarray(getattr(part, name)) for part in parts)])
+
+        undefined, rows = [], 0
+        for part in parts:
+            undefined += [rows + i for i in part.undefined]
+            rows += len(memoryview(part.best))
+        log_posterior = joint("log_posterior", len(classes))
+        return cls(classes, log_posterior, joint("best"), joint("tokens"), joint("known"), undefined)
+
 
 class Model:
     """A naive Bayes classifier of texts, of the rows of a table, or of rows with text.
