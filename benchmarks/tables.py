@@ -142,7 +142,7 @@ def figures(make: Callable[[], Any], frame: pd.DataFrame, y: np.ndarray) -> tupl
 
 def quality() -> None:
     print("\n### Ten folds, accuracy ± standard error / log-loss in nats\n")
-    print("| table | plausible | numbers and categories, scikit-learn | scikit-learn, all as categories | scikit-learn, numbers only |")
+    print("| table | plausible | scikit-learn: numbers and categories | all as categories | only numbers |")
     print("|---|---|---|---|---|")
     for name in SETS:
         frame, y = read(name)

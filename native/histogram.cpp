@@ -20,7 +20,9 @@ namespace {
 // many as it takes; so the memory is bounded, and neither the order of the rows nor how they were parted tells.
 class Histogram {
 public:
-    explicit Histogram(std::size_t most) : most_(most), slots_(1024, empty) {}
+    explicit Histogram(std::size_t most) : most_(most), slots_(1024, empty) {
+        if (most < 4) throw nb::value_error("there must be room for four values: two of either sign");
+    }
 
     // Counts values[i] for the class labels[i]; NaN takes no part.
     void count(arrays::Doubles values, arrays::Ints labels, std::optional<arrays::Doubles> weights) {
