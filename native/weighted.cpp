@@ -71,7 +71,7 @@ Weighted::Odds Weighted::odds(const Channel& channel, double all, double relativ
     return {channel.own > 0 ? 1 / (channel.own * relative) : 0, channel.rest > 0 ? 1 / (all + channel.rest * relative) : 0};
 }
 
-Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* scores) const {
+Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* scores) const {
     check_unchanged();
     bag.weigh(terms_.grams());
     terms_.table().look_up(bag);
@@ -84,17 +84,17 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
     std::vector<signed char> view_of(bag.size(), -1);
     for (std::size_t i = 0; i < bag.size(); ++i) {
         const TermId id = bag[i].id();
-        const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own);
-        if (!cell || cell->occurrences < bag[i].times || cell->mass < bag[i].mass || cell->documents < 1)
+        const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own.label);
+        if (!cell || cell->occurrences < own.times * bag[i].times || cell->mass < own.times * bag[i].mass || cell->documents < own.times)
             throw std::invalid_argument("a document that is to be left out was never learned in its class");
         const Row& here = row(id);
         const bool gram = terms_.grams() && Bag::is_gram(bag[i]);
         if (!inside(here, gram)) continue;
         View& view = left[gram];
         view.spread -= spread(here.documents);
-        if (here.documents - 1 >= std::max<std::uint64_t>(style_.least[gram], 1)) {
-            view.spread += spread(here.documents - 1);
-            view.class_sums[own] -= seen(bag[i]);
+        if (here.documents - own.times >= std::max<std::uint64_t>(style_.least[gram], 1)) {
+            view.spread += spread(here.documents - own.times);
+            view.class_sums[own.label] -= own.times * seen(bag[i]);
             view_of[i] = gram;
             out.known += bag[i].times;
         } else {
@@ -121,9 +121,9 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
         const bool gram = view_of[i] == 1;
         const Row& here = row(bag[i].id());
         const View& view = left[gram];
-        const std::uint64_t mine = seen(bag[i]);
-        const double x = static_cast<double>(mine) * unit * rarity(here.documents - 1, all_documents_ - 1, gram);
-        const double relative = spread(here.documents - 1) * static_cast<double>(view.terms) / view.spread;
+        const std::uint64_t mine = own.times * seen(bag[i]);
+        const double x = static_cast<double>(seen(bag[i])) * unit * rarity(here.documents - own.times, all_documents_ - own.times, gram);
+        const double relative = spread(here.documents - own.times) * static_cast<double>(view.terms) / view.spread;
         const double all = static_cast<double>(here.sum - mine) * unit;
         masses[gram] += x;
         for (std::size_t k = 0; k < channels(); ++k) odds_of[k] = odds(channels_[k], all, relative);
@@ -132,7 +132,7 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
             shares.resize(2 * most);
         }
         part(bag[i].id()).each(bag[i].term, [&](const Cell& cell) {
-            const double s = static_cast<double>(seen(cell) - (cell.label == own ? mine : 0)) * unit;
+            const double s = static_cast<double>(seen(cell) - (cell.label == own.label ? mine : 0)) * unit;
             if (s == 0) return;
             for (std::size_t k = 0; k < channels(); ++k) {
                 if (channels_[k].grams != gram) continue;

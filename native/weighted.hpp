@@ -39,8 +39,8 @@ public:
     const TokenRules& rules() const { return terms_.rules(); }
 
     // For each channel and class the sum of the terms' weights, from all counts less the document's own, which are part
-    // of class `own`: exactly as if it had not been learned. What adds to every class alike is left out.
-    Scorer::Summary channels_without(Bag& bag, std::uint32_t own, double* scores) const;
+    // of a class: exactly as if it had not been learned. What adds to every class alike is left out.
+    Scorer::Summary channels_without(Bag& bag, Scorer::Own own, double* scores) const;
 
     // The channels, each times its factor, become one weight for each term and class; laid out when they are first
     // needed: all of them, or with `score_alone` those of the document.
