@@ -63,7 +63,7 @@ def reader(name: str, **options: object) -> Callable[[bytes], None]:
 def model(data: bytes) -> None:
     """A model file whose members are these bytes, cut at blank lines, under right checksums."""
     path = FOLDER / "m.plausible"
-    out = io.BytesIO(GOOD)
+    out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(GOOD)) as good, zipfile.ZipFile(out, "w") as made:
         names = good.namelist()
         victim = names[data[0] % len(names)] if data else names[0]
