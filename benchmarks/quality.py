@@ -224,8 +224,11 @@ def sets() -> None:
             peer: over(splits, lambda part, make=make: run_peer(make, part)) for peer, make in peers(characters).items()
         }
         best = max(found, key=lambda peer: found[peer][0])
-        for model in ("weighted", "auto"):
-            accuracy, loss, error, tested = over(splits, lambda part, model=model: run_ours(part, model=model))
+        ours: dict[str, dict[str, object]] = {"weighted": {"model": "weighted"}, "auto": {"model": "auto"}}
+        if characters:
+            ours["weighted, --chars 1-4"] = {"model": "weighted", "chars": (1, 4)}
+        for model, options in ours.items():
+            accuracy, loss, error, tested = over(splits, lambda part, options=options: run_ours(part, **options))
             se = (accuracy * (1 - accuracy) / tested) ** 0.5
             rows.append(
                 [
@@ -245,7 +248,7 @@ def sets() -> None:
                 "best peer log-loss",
                 "standard errors",
             ],
-            rows[-2:],
+            rows[-len(ours) :],
         )
 
 
