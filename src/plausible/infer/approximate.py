@@ -56,7 +56,7 @@ class Estimate:
 def sample(
     network: Network, count: int, given: Evidence | None = None, *, seed: int = 0, threads: int = 0
 ) -> npt.NDArray[np.int32]:
-    """Independent cases as state indices, shape (count, variables).
+    """Independent cases as state indices, shape (count, variables); texts, which have no states, are left out.
 
     With evidence they are drawn exactly from the posterior through the junction tree, however rare the
     evidence is. The same seed gives the same cases on any number of threads.
@@ -79,7 +79,7 @@ def sample(
     schedule = tree.schedule(found.seen, found.weighed, range(len(tree.states)))
     total, cases = schedule.draw(tree.values, *tree.case(found), count, seed, threads)
     if total == -inf:
-        raise explain_impossible(tree, found)
+        raise explain_impossible(tree, found.given)
     return np.ascontiguousarray(cases[:, : len(tree.names)])
 
 
