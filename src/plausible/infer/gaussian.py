@@ -17,9 +17,9 @@ import numpy.typing as npt
 from plausible import _native
 from plausible.cpds import Array, LinearGaussian, Table
 from plausible.errors import CallError, ModelError
+from plausible.infer.approximate import sample
 from plausible.infer.engine import Impossible, engine
 from plausible.infer.evidence import Finding
-from plausible.infer.approximate import sample
 from plausible.infer.exact import ask, joint
 from plausible.infer.rows import predict
 from plausible.network import Network
