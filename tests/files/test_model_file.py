@@ -98,10 +98,10 @@ def test_round_trip_of_any_model(path: Path, pairs: tuple[list[str], list[str]],
 
 def test_fractional_weights_come_back(path: Path) -> None:
     model = Model(reading=Reading(Columns((), "y", (Variable("a"),), "w")))
-    model.update({"a": ["x", "z", "x"]}, ["yes", "no", "no"], weights=[0.5, 1.25, 0.7])
+    model.update({"a": ["x", "z", "x"]}, ["yes", "no", "no"], weights=np.array([0.5, 1.25, 0.7]))
     save(model, path)
     again = load(path)
-    assert again.counts.documents == model.counts.documents
+    assert (again.counts.of("yes"), again.counts.of("no")) == (0.5, 1.95)
     cells = {"a": ["x", "z", None]}
     assert np.array_equal(np.asarray(again.scores(cells).log_posterior), np.asarray(model.scores(cells).log_posterior))
 

@@ -125,7 +125,7 @@ def weighting(
     return Estimate(
         _by_name(tree, sums[2::2] / total),
         _by_name(tree, _weighted_errors(sums)),
-        top + log(total / (done * BLOCK)),
+        top + log(total / (done * BLOCK)) + found.scale,
         done * BLOCK,
         float(total**2 / squares),
         "weighting",
