@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from math import comb, exp, inf
 from textwrap import shorten
@@ -248,7 +249,7 @@ def soft_as_weights(tree: Engine, found: Findings, memory: float | None) -> Find
         total, flat, _ = schedule.run(tree.values, *tree.case(weighed))
         return lambda i: flat[schedule.places[i] :][: tree.states[i]] if total > -inf else np.zeros(tree.states[i])
 
-    return fitted(tree, found, marginals, SOFT_TOLERANCE)
+    return fitted(tree, found, marginals, SOFT_TOLERANCE, partial(explain_impossible, tree, found.given))
 
 
 def fitted(
@@ -256,26 +257,26 @@ def fitted(
     found: Findings,
     marginals: Callable[[Findings], Callable[[int], Array]],
     tolerance: float,
+    lost: Callable[[str], CallError],
 ) -> Findings:
     """Soft evidence as the likelihoods that bring it about, by whatever method tells the marginals under them.
 
     Iterated proportional fitting (Deming and Stephan 1940; Peng, Zhang and Pan 2010): each round scales the
-    likelihoods of one variable after the other, until none is off by more than the tolerance.
+    likelihoods of one variable after the other, until none is off by more than the tolerance. `lost` gives the error
+    where a state of a variable has no share that could be scaled.
     """
-    weighed, gap = _with_supports(found).weighed, inf
+    weighed, gap = dict(_with_supports(found).weighed), inf
     for rounds in range(SOFT_ROUNDS):
         before, gap = gap, 0.0
         for i, target in found.soft.items():
             now = marginals(replace(found, weighed=weighed, soft={}))(i)
             if (now[target > 0] == 0).any():
-                if rounds == 0:
-                    raise explain_impossible(tree, found.given, tree.names[i])
-                raise _disagree(tree, found, before)
+                raise lost(tree.names[i]) if rounds == 0 else _disagree(tree, found, before)
             gap = max(gap, float(np.abs(now - target).max()))
             ratio = np.divide(target, now, out=np.zeros_like(target), where=now > 0)
             weighed[i] = weighed[i] * ratio
             weighed[i] = weighed[i] / weighed[i].max()
-        if gap < tolerance or len(found.soft) == 1:
+        if gap < tolerance:
             return replace(found, weighed=weighed, soft={})
     raise _disagree(tree, found, gap)
 
@@ -288,7 +289,7 @@ def _disagree(tree: Engine, found: Findings, gap: float) -> CallError:
     )
 
 
-def explain_impossible(tree: Engine, given: Evidence, soft: str | None = None) -> Impossible:
+def explain_impossible(tree: Engine, given: Evidence, soft: str = "") -> Impossible:
     """The error for evidence of probability 0, with a smallest set of findings that are the cause."""
     items = list(given)
 
@@ -299,7 +300,7 @@ def explain_impossible(tree: Engine, given: Evidence, soft: str | None = None) -
         return Impossible(
             f"the distribution asked for {soft!r} gives weight to a state that the rest makes impossible; "
             "take that state out",
-            (soft or "",),
+            (soft,),
         )
     core = items
     for name in items:
