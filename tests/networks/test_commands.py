@@ -13,7 +13,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from plausible.cli import main, plausible
-from plausible.cpds import LinearGaussian, Table
+from plausible.cpds import LinearGaussian, Table, Words
 from plausible.files import read, write
 from plausible.network import Network
 from plausible.schema import Variable
@@ -155,7 +155,7 @@ def test_draw_compare_convert_info(run: Run, rain: Path, tmp_path: Path) -> None
     assert out.startswith("<svg")
     assert run("draw", rain, "--given", "Grass=wet", "-o", tmp_path / "a.svg") == (0, "", "")
     assert (tmp_path / "a.svg").read_text() == out
-    for suffix in (".xml", ".net", ".xdsl", ".uai", ".dsl", ".dsc.gz"):
+    for suffix in (".xml", ".net", ".xdsl", ".uai", ".dsl", ".dsc.gz", ".plausible"):
         assert run("convert", rain, tmp_path / f"a{suffix}") == (0, "", "")
         _, out, _ = run("compare", rain, tmp_path / f"a{suffix}")
         assert rows(out)[0]["distance"] == 0
@@ -166,6 +166,76 @@ def test_draw_compare_convert_info(run: Run, rain: Path, tmp_path: Path) -> None
     assert rows(out)[0]["parameters"] == 11
     _, out, _ = run("info", rain, "--format", "table")
     assert "exact megabytes" in out
+
+
+def test_explain(run: Run, rain: Path) -> None:
+    given = ("--given", "Grass=wet", "--given", "a=b=not:yes")
+    code, out, err = run("explain", rain, "Rain", *given)
+    assert (code, err) == (0, "")
+    (why,) = rows(out)
+    assert (why["label"], why["against"]) == ("yes", "no")
+    weights = [one["weight"] for one in why["reasons"]]  # type: ignore[attr-defined]
+    assert why["prior"] + sum(weights) == pytest.approx(why["score"])  # type: ignore[operator]
+    assert why["score"] == pytest.approx(np.log(0.2 * 0.7 / (0.4 * 0.05)))
+    _, out, _ = run("explain", rain, "Rain", *given, "--for", "no", "--bits", "--format", "table", "--top", 1)
+    assert out.startswith("Rain: no rather than yes: -2.807 bits (probability 0.125)")
+    assert "1 more -" in out
+    _, out, _ = run("explain", rain, "a=b", "--given", "Rain=yes", "--format", "table")  # rules sprinkling out
+    assert "+" + "█" * 16 in out
+    for words, said in (
+        (["Rain", "--row", 3], "for documents and tables"),
+        (["rain"], "did you mean 'Rain'"),
+        (["Rain", "--for", "Yes"], "did you mean 'yes'"),
+        (["Rain", "--given", "Rain=no"], "in the evidence itself"),
+    ):
+        code, out, err = run("explain", rain, *words)
+        assert (code, out) == (2, "")
+        assert said in err
+
+
+def test_sensitivity_and_what_to_observe_next(run: Run, rain: Path) -> None:
+    _, out, _ = run("query", rain, "Rain", "--next")
+    assert [row["variable"] for row in rows(out)] == ["a=b", "Grass"]
+    assert rows(out)[0]["nats"] > rows(out)[1]["nats"] > 0  # type: ignore[operator]
+    _, out, _ = run("query", rain, "Rain", "--sensitivity", "yes")
+    assert rows(out) == [{"parameter": "P(Rain=no)", "value": 0.8, "slope": pytest.approx(-1)}]
+    _, out, _ = run("query", rain, "Rain", "--sensitivity", "yes", "--given", "Grass=wet", "--top", 2)
+    assert [row["parameter"] for row in rows(out)] == ["P(Rain=no)", "P(a=b=no | Rain=no)"]
+    for question in (["--next"], ["--sensitivity", "yes"]):
+        _, out, _ = run("query", rain, "Rain", *question, "--given", "Grass=wet", "--format", "table")
+        assert "█" * 16 in out
+        assert run("query", rain, *question)[0] == 2
+        assert "gives no" in run("query", rain, "Rain", *question, "--method", "gibbs")[2]
+        assert "2 questions" in run("query", rain, "Rain", *question, "--joint")[2]
+    assert "did you mean 'yes'" in run("query", rain, "Rain", "--sensitivity", "Yes")[2]
+
+
+def test_info_on_evidence(run: Run, rain: Path) -> None:
+    (facts,) = rows(run("info", rain, "--given", "Grass=wet", "--given", "Rain=yes")[1])
+    assert facts["log_probability_of_evidence"] == pytest.approx(np.log(0.2 * 0.7))
+    assert facts["conflict_in_nats"] == pytest.approx(np.log(0.2 * 0.4 / 0.14), abs=0.1)
+    (facts,) = rows(run("info", rain, "--given", "a=b=yes", "--given", "Rain=yes", "--given", "Grass=dry")[1])
+    assert facts["impossible_together"] == ["a=b", "Rain"]
+    assert "a=b and Rain" in run("info", rain, "--given", "a=b=yes", "--given", "Rain=yes", "--format", "table")[1]
+
+
+def test_networks_with_texts(run: Run, tmp_path: Path) -> None:
+    label, text = Variable("class", states=("ham", "spam")), Variable("text", "text")
+    words = Words(text, (label,), ("noon", "money"), [[0.9, 0.1], [0.2, 0.8]])
+    path = tmp_path / "mail.plausible"
+    write(Network(None, [Table(label, (), [0.5, 0.5]), words]), path)
+    code, out, _ = run("query", path, "--given", "text=Money!")
+    assert code == 0
+    assert [row["probability"] for row in rows(out)] == [pytest.approx(1 / 9), pytest.approx(8 / 9)]
+    (why,) = rows(run("explain", path, "class", "--given", "text=money at noon")[1])
+    assert why["reasons"][0]["weight"] == pytest.approx(np.log(0.16 / 0.09))  # type: ignore[index]
+    _, out, _ = run("sample", path, "-n", 3, "--given", "class=ham")
+    assert {row["class"] for row in rows(out)} == {"ham"}
+    assert all(set(str(row["text"]).split()) <= {"noon", "money"} for row in rows(out))
+    assert rows(run("info", path)[1])[0]["parameters"] == 3
+    assert "has no posterior" in run("query", path, "text")[2]
+    assert "write one with numbers or texts as .plausible" in run("convert", path, tmp_path / "a.bif")[2]
+    assert run("draw", path)[1].count("<g class") == 2
 
 
 def test_networks_with_continuous_variables(run: Run, tmp_path: Path) -> None:
@@ -186,7 +256,9 @@ def test_networks_with_continuous_variables(run: Run, tmp_path: Path) -> None:
     _, out, _ = run("sample", path, "-n", 500, "--format", "csv")
     assert out.splitlines()[0] == "sex,size"
     assert np.mean([float(line.split(",")[1]) for line in out.splitlines()[1:]]) == pytest.approx(171.5, abs=2)
-    assert run("sample", path, "--given", "sex=f")[0] == 2
+    _, out, _ = run("sample", path, "-n", 500, "--given", "sex=f", "--format", "csv")
+    assert np.mean([float(line.split(",")[1]) for line in out.splitlines()[1:]]) == pytest.approx(165, abs=2)
+    assert run("sample", path, "--given", "size=3")[0] == 2
     assert run("query", path, "--joint")[0] == 2
     _, out, _ = run("info", path)
     assert rows(out)[0]["parameters"] == 5

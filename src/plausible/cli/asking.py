@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.evidence import complete_finding
+from plausible.cli.evidence import complete_finding, complete_variable
 from plausible.cli.options import threads_option
 from plausible.errors import CallError
 
@@ -47,6 +47,9 @@ def _read(
         say_notes(source.notes, source.name)
 
 
+given_option = click.option(
+    "--given", multiple=True, metavar="VAR=STATE", shell_complete=complete_finding, help="Evidence on a network."
+)
 where_option = click.option("--where", metavar="SQL", help="Only the rows of a table for which this holds.")
 encoding_option = click.option("--encoding", metavar="NAME", help="Of the files; recognised when not given.")
 
@@ -190,12 +193,13 @@ def _share(top: str | None) -> float | int | None:
     raise CallError(f"--top {top}: write a number of documents, or a share such as 10%")
 
 
-@click.command(short_help="Why a document is of its class.")
+@click.command(short_help="Why a document is of its class, or a network believes something.")
 @click.argument("model_file", metavar="MODEL")
-@click.argument("source")
-@click.option("--for", "label", metavar="CLASS", help="The class to explain. [the most probable]")
-@click.option("--against", metavar="CLASS", help="The class to hold it against. [the next most probable]")
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many words.")
+@click.argument("source", metavar="SOURCE|VARIABLE", shell_complete=complete_variable)
+@given_option
+@click.option("--for", "label", metavar="CLASS", help="The class or state to explain. [the most probable]")
+@click.option("--against", metavar="CLASS", help="The one to hold it against. [the next most probable]")
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many words or findings.")
 @click.option("--row", type=click.IntRange(1), metavar="N", help="The row of a table. [the only one]")
 @click.option("--bits", is_flag=True, help="In bits, not in nats.")
 @where_option
@@ -204,6 +208,7 @@ def _share(top: str | None) -> float | int | None:
 def explain(
     model_file: str,
     source: str,
+    given: tuple[str, ...],
     label: str | None,
     against: str | None,
     top: int,
@@ -215,11 +220,25 @@ def explain(
 ) -> None:
     """The words and values for and against a class, with their counts; they sum to the score.
 
+    Of a network, the findings for and against a state of VARIABLE, and how probable it is without each.
+
     \b
       plausible explain mail.plausible letter.txt
       plausible explain mail.plausible letter.txt --for spam
       plausible explain loans.plausible loans.csv --row 17 --bits
+      plausible explain alarm.bif HYPOVOLEMIA --given HRBP=HIGH --given CO=LOW
     """
+    from plausible.files import is_network
+
+    if is_network(model_file):
+        from plausible.cli.insight import network_reasons
+
+        if row is not None or where is not None or encoding is not None:
+            raise CallError("--row, --where and --encoding are for documents and tables; this is a network")
+        network_reasons(model_file, source, given, label, against, top, bits, format_)
+        return
+    if given:
+        raise CallError("--given is for networks; this is a model of documents")
     from plausible.answers import explain as why
     from plausible.files.model import load_model
 
@@ -314,13 +333,7 @@ def words(model_file: str, label: str | None, top: int, format_: show.Format | N
 
 @click.command(short_help="What a model or network is.")
 @click.argument("model_file", metavar="MODEL")
-@click.option(
-    "--given",
-    multiple=True,
-    metavar="VAR=STATE",
-    shell_complete=complete_finding,
-    help="Evidence on a network, which changes what an exact query costs.",
-)
+@given_option
 @show.format_option
 def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -> None:
     """What a model is: its classes, its vocabulary, its rules. What a network is, and what asking it costs.
@@ -335,7 +348,7 @@ def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -
     from plausible.files import is_network
 
     if is_network(model_file):
-        from plausible.cli.networks import network_info
+        from plausible.cli.insight import network_info
 
         network_info(model_file, given, format_)
         return

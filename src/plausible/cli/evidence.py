@@ -26,7 +26,7 @@ KINDS = ("not:", "likelihood:", "soft:")
 def parsed(network: Network, given: Iterable[str]) -> dict[str, Any]:
     """Evidence written as `VAR=state`, `VAR=not:state,state`, `VAR=likelihood:.2,.8` or `VAR=soft:no=.3,yes=.7`.
 
-    A state may be given by its number, counted from 0: `VAR=#2`. A continuous variable takes a number.
+    A state may be given by its number, counted from 0: `VAR=#2`. A number or a text is given as it is.
     """
     evidence: dict[str, Finding | float] = {}
     for text in given:
@@ -34,7 +34,7 @@ def parsed(network: Network, given: Iterable[str]) -> dict[str, Any]:
         if name in evidence:
             raise CallError(f"{name!r} is given twice; say all about it in one --given")
         child = network[name].child
-        evidence[name] = _number(child, value) if child.kind == "continuous" else _finding(child, value)
+        evidence[name] = value if child.kind == "text" else _finding(child, value)
     return evidence
 
 
@@ -73,7 +73,9 @@ def _number(variable: Variable, value: str) -> float:
     return number
 
 
-def _finding(variable: Variable, value: str) -> Finding:
+def _finding(variable: Variable, value: str) -> Finding | float:
+    if variable.kind == "continuous":
+        return _number(variable, value)
     from plausible.infer.evidence import Likelihood, Not, Soft
 
     kind, _, rest = value.partition(":")
