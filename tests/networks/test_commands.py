@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -268,6 +271,46 @@ def test_networks_with_continuous_variables(run: Run, tmp_path: Path) -> None:
 def completions(*words: str) -> list[str]:
     shell = ShellComplete(plausible, {}, "plausible", "_PLAUSIBLE_COMPLETE")
     return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_completion_in_bash(rain: Path, tmp_path: Path) -> None:
+    """Bash breaks words at = and :, quotes what it must, and puts no blank after VAR=."""
+    odd = Variable("Räin fall", states=("<5 mm", "5+"))
+    write(Network(None, [Table(odd, (), [0.5, 0.5])]), tmp_path / "odd.bif")
+    command = tmp_path / "plausible"
+    command.write_text(f"#!{sys.executable}\nfrom plausible.cli import main\nmain()\n")
+    command.chmod(0o755)
+    script = (
+        'PATH="$PWD:$PATH"; eval "$(plausible completion bash)"; compopt() { opts=$2; }\n'
+        "ask() { COMP_LINE=$1 COMP_POINT=${#1} opts=; _plausible_completion plausible; "
+        'printf \'%s|\' "${COMPREPLY[@]}" "$opts"; echo; }\n'
+    )
+    wanted = {
+        "plausible quer": "query||",
+        f"plausible query {rain} r": "Rain||",
+        f"plausible query {rain} --given Gr": "Grass=|nospace|",
+        f"plausible query {rain} --given Grass=w": "wet||",
+        f"plausible query {rain} --given Grass=not:w": "wet||",
+        f"plausible query {rain} --given a=b=": "no|yes||",
+        f"plausible query {rain} Rain --sensitivity y": "yes||",
+        f"plausible explain {rain} Rain --for ": "no|yes||",
+        "plausible query odd.bif 'R": "Räin\\ fall||",
+        "plausible query odd.bif --given 'Räin fall=<": "\\<5\\ mm||",
+        "plausible query odd": "|default|",
+        "plausible explain m.plausible lett": "|default|",
+    }
+    for line in wanted:
+        script += f"ask {shlex.quote(line)}\n"
+    found = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert found.splitlines() == list(wanted.values())
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_of_other_shells(run: Run, shell: str) -> None:
+    code, out, _ = run("completion", shell)
+    assert code == 0
+    assert "_PLAUSIBLE_COMPLETE" in out
 
 
 def test_names_complete_in_the_shell(rain: Path, tmp_path: Path) -> None:

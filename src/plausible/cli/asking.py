@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.evidence import complete_finding, complete_variable
+from plausible.cli.evidence import complete_finding, complete_state, complete_subject
 from plausible.cli.options import threads_option
 from plausible.errors import CallError
 
@@ -55,7 +55,7 @@ encoding_option = click.option("--encoding", metavar="NAME", help="Of the files;
 
 
 @click.command(short_help="The class of each document.")
-@click.argument("model_file", metavar="MODEL")
+@click.argument("model_file", metavar="MODEL", type=click.Path())
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--probabilities", is_flag=True, help="Print the probability of every class.")
 @click.option(
@@ -116,7 +116,7 @@ def _answers(
 
 
 @click.command(short_help="Documents by how much speaks for a class.")
-@click.argument("model_file", metavar="MODEL")
+@click.argument("model_file", metavar="MODEL", type=click.Path())
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--for", "label", required=True, metavar="CLASS", help="The class to rank for.")
 @click.option("--top", metavar="N|X%", help="Only the first N, or X percent.")
@@ -194,11 +194,22 @@ def _share(top: str | None) -> float | int | None:
 
 
 @click.command(short_help="Why a document is of its class, or a network believes something.")
-@click.argument("model_file", metavar="MODEL")
-@click.argument("source", metavar="SOURCE|VARIABLE", shell_complete=complete_variable)
+@click.argument("model_file", metavar="MODEL", type=click.Path())
+@click.argument("source", metavar="SOURCE|VARIABLE", shell_complete=complete_subject)
 @given_option
-@click.option("--for", "label", metavar="CLASS", help="The class or state to explain. [the most probable]")
-@click.option("--against", metavar="CLASS", help="The one to hold it against. [the next most probable]")
+@click.option(
+    "--for",
+    "label",
+    metavar="CLASS",
+    shell_complete=complete_state,
+    help="The class or state to explain. [the most probable]",
+)
+@click.option(
+    "--against",
+    metavar="CLASS",
+    shell_complete=complete_state,
+    help="The one to hold it against. [the next most probable]",
+)
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many words or findings.")
 @click.option("--row", type=click.IntRange(1), metavar="N", help="The row of a table. [the only one]")
 @click.option("--bits", is_flag=True, help="In bits, not in nats.")
@@ -220,13 +231,13 @@ def explain(
 ) -> None:
     """The words and values for and against a class, with their counts; they sum to the score.
 
-    Of a network, the findings for and against a state of VARIABLE, and how probable it is without each.
-
     \b
       plausible explain mail.plausible letter.txt
       plausible explain mail.plausible letter.txt --for spam
       plausible explain loans.plausible loans.csv --row 17 --bits
       plausible explain alarm.bif HYPOVOLEMIA --given HRBP=HIGH --given CO=LOW
+
+    Of a network, the findings for and against a state of VARIABLE, and how probable that is without each.
     """
     from plausible.files import is_network
 
@@ -296,7 +307,7 @@ def _explanation_table(record: dict[str, Any], top: int, unit: str) -> str:
 
 
 @click.command(short_help="The words a class is known by.")
-@click.argument("model_file", metavar="MODEL")
+@click.argument("model_file", metavar="MODEL", type=click.Path())
 @click.option("--class", "label", metavar="NAME", help="One class. [all]")
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many words of each class.")
 @show.format_option
@@ -332,7 +343,7 @@ def words(model_file: str, label: str | None, top: int, format_: show.Format | N
 
 
 @click.command(short_help="What a model or network is.")
-@click.argument("model_file", metavar="MODEL")
+@click.argument("model_file", metavar="MODEL", type=click.Path())
 @given_option
 @show.format_option
 def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -> None:

@@ -133,6 +133,26 @@ def complete_variable(ctx: click.Context, _: click.Parameter, incomplete: str) -
     ]
 
 
+def complete_subject(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What `explain` is about: a variable of a network, or a file for a model of documents."""
+    from plausible.files import is_network
+
+    if is_network(_path(ctx) or ""):
+        return complete_variable(ctx, param, incomplete)
+    return [CompletionItem(incomplete, type="file")]
+
+
+def complete_state(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """States of the variables that are on the command line."""
+    network = _network(ctx)
+    if network is None:
+        return []
+    words = {*ctx.args, *(ctx.params.get("variables") or ()), ctx.params.get("source")}
+    states = (state for v in network.variables if v.name in words for state in v.states)
+    wanted = incomplete.casefold()
+    return [CompletionItem(state) for state in dict.fromkeys(states) if state.casefold().startswith(wanted)]
+
+
 def complete_finding(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """`VAR=` and then its states."""
     network = _network(ctx)
@@ -150,17 +170,13 @@ def complete_finding(ctx: click.Context, _: click.Parameter, incomplete: str) ->
 
 
 def _network(ctx: click.Context) -> Network | None:
-    """The network named so far, or None where it can't be read; completion must stay silent.
-
-    While an option waits for its value, click leaves the words before it unsorted.
-    """
+    """The network named so far, or None where it can't be read; completion must stay silent."""
     import os
     import warnings
 
     from plausible.files import read
 
-    named = ctx.params.get("network_file") or ctx.params.get("model_file")
-    path = named or next(iter(ctx.args), None)
+    path = _path(ctx)
     try:
         if not path or os.path.getsize(path) > LARGEST_COMPLETED:
             return None
@@ -169,3 +185,8 @@ def _network(ctx: click.Context) -> Network | None:
             return read(path)
     except (PlausibleError, OSError):
         return None
+
+
+def _path(ctx: click.Context) -> str | None:
+    """The file named so far; while an option waits for its value, click leaves the words before it unsorted."""
+    return ctx.params.get("network_file") or ctx.params.get("model_file") or next(iter(ctx.args), None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.evidence import actions, complete_finding, complete_variable, parsed
+from plausible.cli.evidence import actions, complete_finding, complete_state, complete_variable, parsed
 from plausible.cli.insight import next_observations, sensitivities
 from plausible.cli.options import add, threads_option
 from plausible.errors import CallError
@@ -69,7 +69,10 @@ def _say(log_probability: float | None, evidence: Evidence) -> None:
 @click.option("--most-probable", is_flag=True, help="The most probable states together instead of chances.")
 @click.option("--next", "next_", is_flag=True, help="What to observe next: how much each would tell of VARIABLE.")
 @click.option(
-    "--sensitivity", metavar="STATE", help="On which parameters of the network the chance of VARIABLE=STATE hangs most."
+    "--sensitivity",
+    metavar="STATE",
+    shell_complete=complete_state,
+    help="On which parameters of the network the chance of VARIABLE=STATE hangs most.",
 )
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many, of these two.")
 @click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True, help="How to find out.")
