@@ -295,10 +295,12 @@ def test_completion_in_bash(rain: Path, tmp_path: Path) -> None:
         f"plausible query {rain} --given a=b=": "no|yes||",
         f"plausible query {rain} Rain --sensitivity y": "yes||",
         f"plausible explain {rain} Rain --for ": "no|yes||",
-        "plausible query odd.bif 'R": "Räin\\ fall||",
-        "plausible query odd.bif --given 'Räin fall=<": "\\<5\\ mm||",
-        "plausible query odd": "|default|",
-        "plausible explain m.plausible lett": "|default|",
+        "plausible query odd.bif R": "Räin\\ fall||",
+        "plausible query odd.bif 'R": "Räin fall||",
+        "plausible query odd.bif --given Räin\\ fall=": "\\<5\\ mm|5+||",
+        "plausible query odd.bif --given 'Räin fall=<": "<5 mm||",
+        "plausible query odd": "default|",
+        "plausible explain m.plausible lett": "default|",
     }
     for line in wanted:
         script += f"ask {shlex.quote(line)}\n"

@@ -18,6 +18,9 @@ from click.shell_completion import (
 
 VARIABLE = "_PLAUSIBLE_COMPLETE"
 
+SPECIAL, BACKSLASHED = r"[^\w=:./,+@%^-]", r"\\\g<0>"
+"""What Bash takes as it stands is left alone; all else gets a backslash."""
+
 SCRIPT = """\
 %(complete_func)s() {
     local IFS=$'\\n' kind value
@@ -28,7 +31,6 @@ SCRIPT = """\
             file) compopt -o default ;;
             plain)
                 [[ $value == *= ]] && compopt -o nospace
-                printf -v value '%%q' "$value"
                 COMPREPLY+=("$value") ;;
         esac
     done < <(env COMP_LINE="$COMP_LINE" COMP_POINT="$COMP_POINT" COMP_BREAKS="$COMP_WORDBREAKS" \\
@@ -51,11 +53,13 @@ class Bash(BashComplete):
         breaks = re.escape("".join(mark for mark in os.environ.get("COMP_BREAKS", "") if mark in "=:"))
         found = re.match(f".*[{breaks}]", incomplete, re.DOTALL) if breaks else None
         self.typed = found[0] if found else ""
+        self.in_quotes = line.count("'") % 2 or line.count('"') % 2
         return words, incomplete
 
     def format_completion(self, item: CompletionItem) -> str:
         """The part of a completion that Bash is to put at the cursor."""
-        return f"{item.type},{item.value.removeprefix(self.typed)}"
+        value = item.value.removeprefix(self.typed)
+        return f"{item.type},{value if self.in_quotes else re.sub(SPECIAL, BACKSLASHED, value)}"
 
 
 add_completion_class(Bash)

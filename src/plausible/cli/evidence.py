@@ -158,11 +158,11 @@ def complete_finding(ctx: click.Context, _: click.Parameter, incomplete: str) ->
     network = _network(ctx)
     if network is None:
         return []
-    name, equals, value = incomplete.partition("=")
-    if not equals:
-        return [CompletionItem(f"{n}=") for n in network.names if n.casefold().startswith(name.casefold())]
-    if name not in network:
-        return []
+    try:
+        name, value = _split(network, incomplete)
+    except CallError:  # not yet the whole name of a variable
+        wanted = incomplete.casefold()
+        return [CompletionItem(f"{name}=") for name in network.names if name.casefold().startswith(wanted)]
     states: Sequence[str] = network[name].child.states
     prefix = "not:" if value.startswith("not:") else ""
     wanted = value.removeprefix(prefix).casefold()
