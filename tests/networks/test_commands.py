@@ -238,7 +238,9 @@ def test_networks_with_texts(run: Run, tmp_path: Path) -> None:
     assert rows(run("info", path)[1])[0]["parameters"] == 3
     assert "has no posterior" in run("query", path, "text")[2]
     assert "write one with numbers or texts as .plausible" in run("convert", path, tmp_path / "a.bif")[2]
-    assert run("draw", path)[1].count("<g class") == 2
+    _, picture, _ = run("draw", path, "--given", "text=Money!")
+    assert "spam: 88.9%, 50.0% before" in picture
+    assert ">given</text>" in picture
 
 
 def test_networks_with_continuous_variables(run: Run, tmp_path: Path) -> None:
