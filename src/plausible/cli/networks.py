@@ -81,6 +81,7 @@ def _say(log_probability: float | None, evidence: Evidence) -> None:
 )
 @seed_option
 @threads_option
+@click.option("--memory", type=click.FloatRange(0, min_open=True), metavar="MB", help="That tables may take. [2048]")
 @show.format_option
 def query(
     network_file: str,
@@ -96,6 +97,7 @@ def query(
     precision: float | None,
     seed: int,
     threads: int | None,
+    memory: float | None,
     format_: show.Format | None,
 ) -> None:
     """What a network says of VARIABLE, or of all, given what is known.
@@ -124,6 +126,7 @@ def query(
         raise CallError(f"--method {method} gives no {asked[0]}; leave it out")
     if (next_ or sensitivity is not None) and len(variables) != 1:
         raise CallError(f"{asked[0]} is about one variable; name it")
+    bytes_ = None if memory is None else memory * 2**20
     if _is_mixed(network):
         if asked or method != "auto":
             raise CallError(f"a network with continuous variables does not take {asked[0] if asked else '--method'}")
@@ -133,11 +136,11 @@ def query(
     elif sensitivity is not None:
         sensitivities(network, variables[0], sensitivity, evidence, top, format_)
     elif most_probable:
-        _most_probable(network, variables, evidence, format_)
+        _most_probable(network, variables, evidence, bytes_, format_)
     elif joint:
-        _joint(network, variables, evidence, format_)
+        _joint(network, variables, evidence, bytes_, format_)
     else:
-        _posteriors(network, variables, evidence, method, precision, seed, threads, format_)
+        _posteriors(network, variables, evidence, method, precision, seed, threads, bytes_, format_)
 
 
 def _is_mixed(network: Network) -> bool:
@@ -176,11 +179,21 @@ def _posteriors(
     precision: float | None,
     seed: int,
     threads: int | None,
+    memory: float | None,
     format_: show.Format | None,
 ) -> None:
     from plausible.infer.approximate import estimate
 
-    found = estimate(network, evidence, method, precision=precision, seed=seed, threads=threads or 0)
+    found = estimate(
+        network,
+        evidence,
+        method,
+        variables or None,
+        precision=precision,
+        seed=seed,
+        threads=threads or 0,
+        memory=memory,
+    )
     if method == "auto" and found.method != "exact":
         click.echo("Note: exact inference would take too much memory.", err=True)
     if found.method == "loopy":
@@ -201,7 +214,9 @@ def _posteriors(
     show.rows(records, format_, columns)
 
 
-def _joint(network: Network, variables: tuple[str, ...], evidence: Evidence, format_: show.Format | None) -> None:
+def _joint(
+    network: Network, variables: tuple[str, ...], evidence: Evidence, memory: float | None, format_: show.Format | None
+) -> None:
     import numpy as np
 
     from plausible.infer.exact import joint, log_probability
@@ -210,8 +225,8 @@ def _joint(network: Network, variables: tuple[str, ...], evidence: Evidence, for
         raise CallError("--joint needs the variables that it is about; name them")
     if "probability" in variables:
         raise CallError("--joint needs the name 'probability' for itself; rename the variable")
-    table = joint(network, variables, evidence)
-    _say(log_probability(network, evidence), evidence)
+    table = joint(network, variables, evidence, memory=memory)
+    _say(log_probability(network, evidence, memory=memory), evidence)
     states = [network[name].child.states for name in variables]
     records = (
         {name: states[k][i] for k, (name, i) in enumerate(zip(variables, row, strict=True))}
@@ -222,11 +237,11 @@ def _joint(network: Network, variables: tuple[str, ...], evidence: Evidence, for
 
 
 def _most_probable(
-    network: Network, variables: tuple[str, ...], evidence: Evidence, format_: show.Format | None
+    network: Network, variables: tuple[str, ...], evidence: Evidence, memory: float | None, format_: show.Format | None
 ) -> None:
     from plausible.infer.exact import explanation
 
-    found = explanation(network, evidence, variables or None)
+    found = explanation(network, evidence, variables or None, memory=memory)
     click.echo(f"log P(these states, evidence) = {found.log_probability:.6g}", err=True)
     records = [{"variable": name, "state": state} for name, state in found.states.items()]
     show.rows(records, format_, ["variable", "state"])
