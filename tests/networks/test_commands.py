@@ -213,6 +213,30 @@ def test_sensitivity_and_what_to_observe_next(run: Run, rain: Path) -> None:
     assert "did you mean 'yes'" in run("query", rain, "Rain", "--sensitivity", "Yes")[2]
 
 
+def test_a_network_that_is_too_large(run: Run, tmp_path: Path) -> None:
+    """What is asked for alone may be cheap; else sampling answers, and says so."""
+    size = 24
+    grid = {(i, j): Variable(f"v{i}.{j}", states=("0", "1")) for i in range(size) for j in range(size)}
+    cpds = []
+    for (i, j), variable in grid.items():
+        above = [grid[place] for place in ((i - 1, j), (i, j - 1)) if place in grid]
+        cpds.append(Table(variable, above, np.broadcast_to([0.4, 0.6], (2,) * len(above) + (2,))))
+    path = tmp_path / "grid.plausible"
+    write(Network(None, cpds), path)
+    code, out, err = run("query", path, "v2.2")
+    assert (code, err) == (0, "")
+    assert rows(out)[0]["probability"] == pytest.approx(0.4)
+    code, out, err = run("query", path, "v23.23")
+    assert code == 0
+    assert "too much memory" in err
+    assert "Answered by weighting, worth " in err
+    assert rows(out)[0]["probability"] == pytest.approx(0.4, abs=0.02)
+    assert rows(run("info", path, "--given", "v0.0=1")[1])[0]["exact_is_affordable"] is False
+    code, _, err = run("query", path, "v9.9", "--method", "exact", "--memory", "0.01")
+    assert code == 2
+    assert "--memory MB" in err
+
+
 def test_info_on_evidence(run: Run, rain: Path) -> None:
     (facts,) = rows(run("info", rain, "--given", "Grass=wet", "--given", "Rain=yes")[1])
     assert facts["log_probability_of_evidence"] == pytest.approx(np.log(0.2 * 0.7))

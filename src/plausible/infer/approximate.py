@@ -207,7 +207,7 @@ def gibbs(
         )
     ((i, target),) = found.soft.items()
     if not (found.weighed.get(i, np.ones_like(target))[target > 0] > 0).all():
-        raise _ruled_out(tree.names[i])
+        raise ruled_out(tree.names[i])
     rest = {j: weight for j, weight in found.weighed.items() if j != i}
     strata = [
         draw(replace(found, seen={**found.seen, i: state}, weighed=rest, soft={}), sweeps // len(target))
@@ -318,7 +318,7 @@ def loopy(
             beliefs = propagate(weighed).posteriors
             return lambda i: beliefs[tree.names[i]]
 
-        found = fitted(tree, found, marginals, max(precision, SOFT_TOLERANCE), _ruled_out)
+        found = fitted(tree, found, marginals, max(precision, SOFT_TOLERANCE), ruled_out)
     return propagate(found)
 
 
@@ -335,7 +335,8 @@ def _propagated(tree: Engine, found: Findings, *, damping: float, precision: flo
     return Estimate(_by_name(tree, beliefs), errors, None, used, inf, "loopy")
 
 
-def _ruled_out(name: str) -> Impossible:
+def ruled_out(name: str) -> Impossible:
+    """The error where a distribution as evidence wants what other evidence forbids."""
     return Impossible(
         f"the distribution asked for {name!r} gives weight to a state that the rest makes impossible; "
         "take that state out",
