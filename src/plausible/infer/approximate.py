@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log
@@ -115,17 +115,13 @@ def weighting(
     if not found.soft:
         return weigh(found, precision=precision)
 
-    def marginals(weighed: Findings) -> Callable[[int], Array]:
-        beliefs = weigh(weighed).posteriors
-        return lambda i: beliefs[tree.names[i]]
-
     def lost(name: str) -> CallError:
         return NoSample(
             f"no sample has a state to which the distribution asked for {name!r} gives weight: it is too rare for "
             "weighting, or impossible; ask by loopy propagation (method 'loopy')"
         )
 
-    raked = fitted(tree, found, marginals, SOFT_TOLERANCE, lost)
+    raked = fitted(tree, found, lambda weighed: weigh(weighed).posteriors, SOFT_TOLERANCE, lost)
     log_probability = weigh(replace(found, soft={})).log_probability
     return replace(weigh(raked), log_probability=log_probability)
 
@@ -313,12 +309,8 @@ def loopy(
     found = tree.findings(given)
     propagate = partial(_propagated, tree, damping=damping, precision=precision, rounds=rounds)
     if found.soft:
-
-        def marginals(weighed: Findings) -> Callable[[int], Array]:
-            beliefs = propagate(weighed).posteriors
-            return lambda i: beliefs[tree.names[i]]
-
-        found = fitted(tree, found, marginals, max(precision, SOFT_TOLERANCE), ruled_out)
+        close = max(precision, SOFT_TOLERANCE)
+        found = fitted(tree, found, lambda weighed: propagate(weighed).posteriors, close, ruled_out)
     return propagate(found)
 
 

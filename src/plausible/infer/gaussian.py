@@ -6,7 +6,7 @@ them, the continuous variables are jointly normal. By likelihood weighting where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log, pi, prod
@@ -95,13 +95,8 @@ def ask_mixed(
     answer = partial(_answer, network, tree, numbers, samples, seed)
     if not found.soft:
         return answer(found)
-
-    def marginals(weighed: Findings) -> Callable[[int], Array]:
-        posteriors = answer(weighed).posteriors
-        return lambda i: posteriors[tree.names[i]]
-
-    hard = answer(replace(found, soft={}))
-    return replace(answer(fitted(tree, found, marginals, SOFT_TOLERANCE, ruled_out)), log_density=hard.log_density)
+    fit = fitted(tree, found, lambda weighed: answer(weighed).posteriors, SOFT_TOLERANCE, ruled_out)
+    return replace(answer(fit), log_density=answer(replace(found, soft={})).log_density)
 
 
 def _answer(
