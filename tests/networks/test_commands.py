@@ -85,6 +85,18 @@ def test_evidence_of_all_kinds(run: Run, rain: Path, given: str, wanted: list[fl
         assert np.allclose([row["probability"] for row in rows(out)], wanted)
 
 
+def test_evidence_in_files(run: Run, rain: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("# known\nRain=yes\n\nGrass=not:dry\n")
+    (tmp_path / "a.evid").write_text("2 0 1 2 2\n")
+    wanted = run("query", rain, "--given", "Rain=yes", "--given", "Grass=not:dry")
+    assert run("query", rain, "--given", f"@{tmp_path}/a.txt") == wanted
+    assert run("query", rain, "--given", f"@{tmp_path}/a.evid") == run(
+        "query", rain, "--given", "Rain=yes", "--given", "Grass=wet"
+    )
+    assert "given twice" in run("query", rain, "--given", f"@{tmp_path}/a.txt", "--given", "Rain=no")[2]
+    assert "no file or folder" in run("query", rain, "--given", "@none")[2]
+
+
 def test_do_joint_and_most_probable(run: Run, rain: Path) -> None:
     _, out, _ = run("query", rain, "Rain", "--do", "a=b=yes")
     assert np.allclose([row["probability"] for row in rows(out)], [0.8, 0.2])
@@ -254,6 +266,8 @@ def test_networks_with_texts(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("query", path, "--given", "text=Money!")
     assert code == 0
     assert [row["probability"] for row in rows(out)] == [pytest.approx(1 / 9), pytest.approx(8 / 9)]
+    (tmp_path / "letter.txt").write_text("Money!")
+    assert run("query", path, "--given", f"text=@{tmp_path}/letter.txt")[1] == out
     (why,) = rows(run("explain", path, "class", "--given", "text=money at noon")[1])
     assert why["reasons"][0]["weight"] == pytest.approx(np.log(0.16 / 0.09))  # type: ignore[index]
     _, out, _ = run("sample", path, "-n", 3, "--given", "class=ham")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.evidence import complete_finding, complete_state, complete_subject
+from plausible.cli.evidence import complete_state, complete_subject, given_option
 from plausible.cli.options import threads_option
 from plausible.errors import CallError
 
@@ -47,9 +47,6 @@ def _read(
         say_notes(source.notes, source.name)
 
 
-given_option = click.option(
-    "--given", multiple=True, metavar="VAR=STATE", shell_complete=complete_finding, help="Evidence on a network."
-)
 where_option = click.option("--where", metavar="SQL", help="Only the rows of a table for which this holds.")
 encoding_option = click.option("--encoding", metavar="NAME", help="Of the files; recognised when not given.")
 

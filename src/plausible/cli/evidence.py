@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
@@ -26,16 +26,46 @@ KINDS = ("not:", "likelihood:", "soft:")
 def parsed(network: Network, given: Iterable[str]) -> dict[str, Any]:
     """Evidence written as `VAR=state`, `VAR=not:state,state`, `VAR=likelihood:.2,.8` or `VAR=soft:no=.3,yes=.7`.
 
-    A state may be given by its number, counted from 0: `VAR=#2`. A number or a text is given as it is.
+    A state may be given by its number, counted from 0: `VAR=#2`. A number or a text is given as it is, a text in a file
+    as `VAR=@FILE`. `@FILE` stands for the findings in a file, one a line, or for a UAI evidence file.
     """
     evidence: dict[str, Finding | float] = {}
-    for text in given:
-        name, value = _split(network, text)
+    for name, finding in _findings(network, given):
         if name in evidence:
             raise CallError(f"{name!r} is given twice; say all about it in one --given")
-        child = network[name].child
-        evidence[name] = value if child.kind == "text" else _finding(child, value)
+        evidence[name] = finding
     return evidence
+
+
+def _findings(network: Network, given: Iterable[str]) -> Iterator[tuple[str, Finding | float]]:
+    for text in given:
+        if text.startswith("@") and text.partition("=")[0] not in network:
+            yield from _in_file(network, text[1:])
+            continue
+        name, value = _split(network, text)
+        child = network[name].child
+        if child.kind == "text":
+            yield name, _text(value[1:]) if value.startswith("@") else value
+        else:
+            yield name, _finding(child, value)
+
+
+def _in_file(network: Network, path: str) -> Iterator[tuple[str, Finding | float]]:
+    from plausible.files.uai import read_uai_evidence
+
+    lines = [line for line in _text(path).splitlines() if line.strip() and not line.startswith("#")]
+    if all(word.isdecimal() for line in lines for word in line.split()):
+        yield from read_uai_evidence(path, network).items()
+    else:
+        yield from _findings(network, lines)
+
+
+def _text(path: str) -> str:
+    """The text in a file, whatever its encoding."""
+    from plausible.sources import open_source
+
+    chunks = open_source(path).tables(["text"])
+    return "\n".join(str(text or "") for chunk in chunks for text in chunk.columns["text"])
 
 
 def actions(network: Network, do: Iterable[str]) -> Network:
@@ -190,3 +220,13 @@ def _network(ctx: click.Context) -> Network | None:
 def _path(ctx: click.Context) -> str | None:
     """The file named so far; while an option waits for its value, click leaves the words before it unsorted."""
     return ctx.params.get("network_file") or ctx.params.get("model_file") or next(iter(ctx.args), None)
+
+
+given_option = click.option(
+    "--given",
+    multiple=True,
+    metavar="VAR=STATE",
+    shell_complete=complete_finding,
+    help="What is known: VAR=state (or its number from 0, VAR=#2), VAR=not:state, VAR=likelihood:.2,.8 or "
+    "VAR=soft:.2,.8; @FILE for many.",
+)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.evidence import actions, complete_finding, complete_state, complete_variable, parsed
+from plausible.cli.evidence import actions, complete_finding, complete_state, complete_variable, given_option, parsed
 from plausible.cli.insight import next_observations, sensitivities
 from plausible.cli.options import add, threads_option
 from plausible.errors import CallError
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 METHODS = ("auto", "exact", "weighting", "gibbs", "loopy")
 
 network_argument = click.argument("network_file", metavar="NETWORK", type=click.Path())
-
-given_option = click.option(
-    "--given",
-    multiple=True,
-    metavar="VAR=STATE",
-    shell_complete=complete_finding,
-    help="What is known: VAR=state (or its number from 0, VAR=#2), VAR=not:state, VAR=likelihood:.2,.8 or "
-    "VAR=soft:.2,.8.",
-)
 
 asking_options = add(
     given_option,
