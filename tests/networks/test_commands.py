@@ -303,8 +303,9 @@ def test_networks_with_continuous_variables(run: Run, tmp_path: Path) -> None:
     assert np.mean([float(line.split(",")[1]) for line in out.splitlines()[1:]]) == pytest.approx(165, abs=2)
     assert run("sample", path, "--given", "size=3")[0] == 2
     assert run("query", path, "--joint")[0] == 2
-    _, out, _ = run("info", path)
+    _, out, _ = run("info", path, "--given", "sex=f")
     assert rows(out)[0]["parameters"] == 5
+    assert rows(out)[0]["log_density_of_evidence"] == pytest.approx(np.log(0.5))
     assert run("draw", path)[1].startswith("<svg")
 
 

@@ -118,6 +118,7 @@ def network_facts(network_file: str, given: tuple[str, ...]) -> dict[str, Any]:
 
     from plausible.files import read
     from plausible.infer.engine import engine
+    from plausible.infer.gaussian import ask_mixed
 
     network = read(network_file)
     facts: dict[str, Any] = {
@@ -129,9 +130,10 @@ def network_facts(network_file: str, given: tuple[str, ...]) -> dict[str, Any]:
         "most_states": max((len(v.states) for v in network.variables), default=0),
         "most_parents": max((len(p) for p in network.graph.parents.values()), default=0),
     }
+    evidence = parsed(network, given)
     if any(variable.kind == "continuous" for variable in network.variables):
-        return facts
-    tree, evidence = engine(network), parsed(network, given)
+        return facts | ({"log_density_of_evidence": ask_mixed(network, evidence).log_density} if evidence else {})
+    tree = engine(network)
     found = tree.findings(evidence)
     schedule = tree.schedule(found.seen, {**found.weighed, **found.soft}, memory=inf)
     cost = tree.cost(schedule)

@@ -173,7 +173,7 @@ def _posteriors(
     memory: float | None,
     format_: show.Format | None,
 ) -> None:
-    from plausible.infer.approximate import estimate
+    from plausible.infer.approximate import FEWEST, estimate
 
     found = estimate(
         network,
@@ -190,7 +190,8 @@ def _posteriors(
     if found.method == "loopy":
         click.echo("Answered by loopy propagation: how far off it is can't be told.", err=True)
     elif found.method != "exact":
-        click.echo(f"Answered by {found.method}, worth {found.effective:,.0f} independent samples.", err=True)
+        doubt = "" if found.effective >= FEWEST else ": too few to rely on the errors; try --method loopy"
+        click.echo(f"Answered by {found.method}, worth {found.effective:,.0f} independent samples{doubt}.", err=True)
     _say(found.log_probability, evidence)
     records: list[dict[str, Any]] = [
         {"variable": name, "state": state, "probability": float(p), "error": float(error)}
