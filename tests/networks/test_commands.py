@@ -197,6 +197,9 @@ def test_explain(run: Run, rain: Path) -> None:
     assert "1 more -" in out
     _, out, _ = run("explain", rain, "a=b", "--given", "Rain=yes", "--format", "table")  # rules sprinkling out
     assert "+" + "█" * 16 in out
+    (why,) = rows(run("explain", rain, "Rain", "--given", "Grass=wet", "--do", "a=b=no")[1])
+    assert why["score"] == pytest.approx(np.log(0.2 * 0.7 / (0.8 * 0.05)))
+    assert "Rain\nno: 80%" in run("draw", rain, "--do", "a=b=yes")[1].replace(".0%", "%")
     for words, said in (
         (["Rain", "--row", 3], "for documents and tables"),
         (["rain"], "did you mean 'Rain'"),
