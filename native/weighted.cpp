@@ -200,19 +200,22 @@ Scorer::Summary Weighted::score(Bag& bag, double* scores) const {
 }
 
 std::optional<std::vector<double>> Weighted::weights(const Bag::Entry& entry) const {
-    check_unchanged();
-    if (entry.term == Shard::absent) return std::nullopt;
-    const bool gram = terms_.grams() && Bag::is_gram(entry);
-    const Row& here = row(entry.id());
-    if (!inside(here, gram)) return std::nullopt;
-    const double x = static_cast<double>(seen(entry)) * scale();
     std::vector<double> out(classes());
-    for (std::size_t c = 0; c < classes(); ++c) out[c] = x * here.factor * steps_[gram][c];
-    std::uint32_t k = 0;
-    part(entry.id()).each(entry.term, [&](const Cell& cell) {
-        out[cell.label] += x * weights_.of(entry.id(), cell.label, k++);
-    });
+    if (entry.term == Shard::absent || !unit_weights(entry.id(), out.data())) return std::nullopt;
+    for (double& weight : out) weight *= static_cast<double>(seen(entry)) * scale();
     return out;
+}
+
+bool Weighted::unit_weights(TermId id, double* out) const {
+    check_unchanged();
+    if (steps_[0].empty()) throw std::logic_error("the channels are not folded");
+    const bool gram = is_gram(part(id).text(id.term));
+    const Row& here = row(id);
+    if (!inside(here, gram)) return false;
+    for (std::size_t c = 0; c < classes(); ++c) out[c] = here.factor * steps_[gram][c];
+    std::uint32_t k = 0;
+    part(id).each(id.term, [&](const Cell& cell) { out[cell.label] += weights_.of(id, cell.label, k++); });
+    return true;
 }
 
 std::vector<std::string> Weighted::words() const {

@@ -49,6 +49,13 @@ public:
     // What a term that occurs `times` in a document with such norms adds to the folded score of each class.
     std::optional<std::vector<double>> weights(const Bag::Entry& entry) const;
 
+    // The same by parts, for documents that are kept as terms: what a document starts with, and what one unit of a term
+    // adds to each class; false if the term takes no part.
+    Unit unit() const { return style_.raw ? Unit::times : Unit::mass; }
+    std::vector<double> starts() const { return std::vector<double>(classes(), 0); }
+    bool unit_weights(TermId id, double* out) const;
+    const Table& table() const { return terms_.table(); }
+
     std::vector<std::string> words() const;
 
 private:

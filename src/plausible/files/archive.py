@@ -40,8 +40,16 @@ def _packs_modestly(data: bytes) -> bool:
     return len(data) < 4096 or len(zlib.compress(data, 1)) * MOST_UNPACKED / 4 > len(data)
 
 
-def unpacked(data: bytes, name: str, member: str, built: Callable[[dict[str, Any], dict[str, bytes]], Built]) -> Built:
-    """What `built` makes of the head, which is `member`, and the other members; `name` is for messages.
+def unpacked(
+    data: bytes,
+    name: str,
+    member: str,
+    built: Callable[[dict[str, Any], dict[str, bytes]], Built],
+    most: int | None = None,
+) -> Built:
+    """What `built` makes of the head, which is `member`, and the other members.
+
+    `name` is for messages, and `most` the bytes that the file may unpack to.
 
     Raises
     ------
@@ -50,7 +58,7 @@ def unpacked(data: bytes, name: str, member: str, built: Callable[[dict[str, Any
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = _members(archive, len(data), name)
+            members = _members(archive, len(data), name, most)
         if member not in members:
             raise ModelError(f"{name} holds no {member}; it is no plausible model")
         head: dict[str, Any] = json.loads(members.pop(member))
@@ -74,10 +82,13 @@ def _damaged(name: str, error: Exception) -> ModelError:
     return ModelError(f"{name} is damaged ({error or type(error).__name__}); learn it anew")
 
 
-def _members(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, bytes]:
+def _members(archive: zipfile.ZipFile, size: int, name: str, most: int | None) -> dict[str, bytes]:
     infos = archive.infolist()
-    if sum(info.file_size for info in infos) > MOST_UNPACKED * size + (1 << 20):
+    whole = sum(info.file_size for info in infos)
+    if whole > MOST_UNPACKED * size + (1 << 20):
         raise ModelError(f"{name} would unpack to more than {MOST_UNPACKED} times its size; it is no plausible model")
+    if most is not None and whole > most:
+        raise ModelError(f"{name} would unpack to {whole >> 20:,} MB, more than the {most >> 20:,} that are read")
     members: dict[str, bytes] = {}
     for info in infos:
         if info.filename in members:

@@ -131,9 +131,9 @@ def _read(path: str | os.PathLike[str]) -> tuple[bytes, str]:
         raise CallError(f"{name} can't be read: {error.strerror or error}") from None
 
 
-def from_bytes(data: bytes, name: str = "the model") -> Model:
-    """The model that `to_bytes` gave; `name` is for messages."""
-    return unpacked(data, name, "model.json", lambda head, members: _model(head, members, name))
+def from_bytes(data: bytes, name: str = "the model", most: int | None = None) -> Model:
+    """The model that `to_bytes` gave; `name` is for messages, and `most` the bytes that it may unpack to."""
+    return unpacked(data, name, "model.json", lambda head, members: _model(head, members, name), most)
 
 
 def _model(head: dict[str, Any], members: dict[str, bytes], name: str) -> Model:
