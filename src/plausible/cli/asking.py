@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.evidence import complete_finding
+from plausible.cli.evidence import asking_options, complete_state, complete_subject
 from plausible.cli.options import threads_option
 from plausible.errors import CallError
 
@@ -52,7 +52,7 @@ encoding_option = click.option("--encoding", metavar="NAME", help="Of the files;
 
 
 @click.command(short_help="The class of each document.")
-@click.argument("model_file", metavar="MODEL")
+@click.argument("model_file", metavar="MODEL", type=click.Path())
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--probabilities", is_flag=True, help="Print the probability of every class.")
 @click.option(
@@ -84,9 +84,9 @@ def classify(
       cat letter.txt | plausible classify mail.plausible -
     """
     from plausible.decisions import Decision, cost
-    from plausible.files.model import load
+    from plausible.files.model import load_model
 
-    model = load(model_file)
+    model = load_model(model_file)
     decision = Decision(dict(map(cost, costs)), unsure_below)
     read = _read(model, sources, where, encoding, strict=strict)
     parts = _answers(model, read, decision, probabilities, threads)
@@ -113,7 +113,7 @@ def _answers(
 
 
 @click.command(short_help="Documents by how much speaks for a class.")
-@click.argument("model_file", metavar="MODEL")
+@click.argument("model_file", metavar="MODEL", type=click.Path())
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--for", "label", required=True, metavar="CLASS", help="The class to rank for.")
 @click.option("--top", metavar="N|X%", help="Only the first N, or X percent.")
@@ -143,9 +143,9 @@ def rank(
     """
     from plausible.answers import how_many
     from plausible.answers import rank as ranked
-    from plausible.files.model import load
+    from plausible.files.model import load_model
 
-    model = load(model_file)
+    model = load_model(model_file)
     wanted = _share(top)
     entries: list[tuple[bool, float, int, Ranked, str, str]] = []
     for batch in _read(model, sources, where, encoding):
@@ -190,12 +190,24 @@ def _share(top: str | None) -> float | int | None:
     raise CallError(f"--top {top}: write a number of documents, or a share such as 10%")
 
 
-@click.command(short_help="Why a document is of its class.")
-@click.argument("model_file", metavar="MODEL")
-@click.argument("source")
-@click.option("--for", "label", metavar="CLASS", help="The class to explain. [the most probable]")
-@click.option("--against", metavar="CLASS", help="The class to hold it against. [the next most probable]")
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many words.")
+@click.command(short_help="Why a document is of its class, or a network believes something.")
+@click.argument("model_file", metavar="MODEL", type=click.Path())
+@click.argument("source", metavar="SOURCE|VARIABLE", shell_complete=complete_subject)
+@asking_options
+@click.option(
+    "--for",
+    "label",
+    metavar="CLASS",
+    shell_complete=complete_state,
+    help="The class or state to explain. [the most probable]",
+)
+@click.option(
+    "--against",
+    metavar="CLASS",
+    shell_complete=complete_state,
+    help="The one to hold it against. [the next most probable]",
+)
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many words or findings.")
 @click.option("--row", type=click.IntRange(1), metavar="N", help="The row of a table. [the only one]")
 @click.option("--bits", is_flag=True, help="In bits, not in nats.")
 @where_option
@@ -204,6 +216,8 @@ def _share(top: str | None) -> float | int | None:
 def explain(
     model_file: str,
     source: str,
+    given: tuple[str, ...],
+    do: tuple[str, ...],
     label: str | None,
     against: str | None,
     top: int,
@@ -219,11 +233,25 @@ def explain(
       plausible explain mail.plausible letter.txt
       plausible explain mail.plausible letter.txt --for spam
       plausible explain loans.plausible loans.csv --row 17 --bits
-    """
-    from plausible.answers import explain as why
-    from plausible.files.model import load
+      plausible explain alarm.bif HYPOVOLEMIA --given HRBP=HIGH --given CO=LOW
 
-    model = load(model_file)
+    Of a network, the findings for and against a state of VARIABLE, and how probable that is without each.
+    """
+    from plausible.files import is_network
+
+    if is_network(model_file):
+        from plausible.cli.insight import network_reasons
+
+        if row is not None or where is not None or encoding is not None:
+            raise CallError("--row, --where and --encoding are for documents and tables; this is a network")
+        network_reasons(model_file, source, given, do, label, against, top, bits, format_)
+        return
+    if given or do:
+        raise CallError("--given and --do are for networks; this is a model of documents")
+    from plausible.answers import explain as why
+    from plausible.files.model import load_model
+
+    model = load_model(model_file)
     result = why(model, _single(model, source, where, encoding, row), label, against)
     result = result.in_bits() if bits else result
     record = {**asdict(result), "columns": result.by_column()}
@@ -277,7 +305,7 @@ def _explanation_table(record: dict[str, Any], top: int, unit: str) -> str:
 
 
 @click.command(short_help="The words a class is known by.")
-@click.argument("model_file", metavar="MODEL")
+@click.argument("model_file", metavar="MODEL", type=click.Path())
 @click.option("--class", "label", metavar="NAME", help="One class. [all]")
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many words of each class.")
 @show.format_option
@@ -290,9 +318,9 @@ def words(model_file: str, label: str | None, top: int, format_: show.Format | N
     `ratio` is how much more probable the word is in the class than in the others.
     """
     from plausible.answers import words as words_of
-    from plausible.files.model import load
+    from plausible.files.model import load_model
 
-    model = load(model_file)
+    model = load_model(model_file)
     columns = ["class", "word", "ratio", "probability", "seen", "seen_elsewhere"]
     show.rows(
         (
@@ -313,16 +341,10 @@ def words(model_file: str, label: str | None, top: int, format_: show.Format | N
 
 
 @click.command(short_help="What a model or network is.")
-@click.argument("model_file", metavar="MODEL")
-@click.option(
-    "--given",
-    multiple=True,
-    metavar="VAR=STATE",
-    shell_complete=complete_finding,
-    help="Evidence on a network, which changes what an exact query costs.",
-)
+@click.argument("model_file", metavar="MODEL", type=click.Path())
+@asking_options
 @show.format_option
-def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -> None:
+def info(model_file: str, given: tuple[str, ...], do: tuple[str, ...], format_: show.Format | None) -> None:
     """What a model is: its classes, its vocabulary, its rules. What a network is, and what asking it costs.
 
     \b
@@ -335,15 +357,15 @@ def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -
     from plausible.files import is_network
 
     if is_network(model_file):
-        from plausible.cli.networks import network_info
+        from plausible.cli.insight import network_info
 
-        network_info(model_file, given, format_)
+        network_info(model_file, given, do, format_)
         return
-    if given:
-        raise CallError("--given is for networks; this is a model of documents")
-    from plausible.files.model import load
+    if given or do:
+        raise CallError("--given and --do are for networks; this is a model of documents")
+    from plausible.files.model import load_model
 
-    model = load(model_file)
+    model = load_model(model_file)
     classes = {name: model.counts.of(name) for name in model.classes}
     columns = described(model) if model.variables else {}
     record = {

@@ -2,11 +2,14 @@
 
 from plausible.infer.analysis import (
     Effect,
+    Slope,
     finding_sensitivity,
     parameter_sensitivity,
+    steepest,
     value_of_observing,
 )
 from plausible.infer.approximate import Estimate, estimate, gibbs, loopy, sample, weighting
+from plausible.infer.attribution import Reason, Reasons, reasons
 from plausible.infer.engine import Cost, Engine, Impossible, cost, engine
 from plausible.infer.evidence import Evidence, Likelihood, Not, Soft
 from plausible.infer.exact import (
@@ -37,6 +40,9 @@ __all__ = [
     "MixedAnswer",
     "Mixture",
     "Not",
+    "Reason",
+    "Reasons",
+    "Slope",
     "Soft",
     "ask",
     "ask_mixed",
@@ -57,8 +63,10 @@ __all__ = [
     "predict",
     "probability",
     "query",
+    "reasons",
     "sample",
     "sample_mixed",
+    "steepest",
     "value_of_observing",
     "weighting",
 ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.cpds import Array, state_index
+from plausible.cpds import Array, as_table, row_name, state_index
 from plausible.errors import CallError
 from plausible.infer.engine import Engine, Findings, engine
 from plausible.infer.evidence import Evidence
@@ -27,6 +28,15 @@ class Effect:
     finding: str
     without: Array
     divergence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """How fast an answer changes with one parameter: `P(HRBP=HIGH | HR=LOW)`, its value, and the derivative."""
+
+    parameter: str
+    value: float
+    slope: float
 
 
 def parameter_sensitivity(
@@ -68,6 +78,23 @@ def parameter_sensitivity(
     return slopes
 
 
+def steepest(network: Network, slopes: Mapping[str, Array], top: int) -> list[Slope]:
+    """The parameters with the largest derivatives of `parameter_sensitivity`, the largest first.
+
+    Of a row with two entries, which move against each other, only the first is named.
+    """
+    found = []
+    for name, every in slopes.items():
+        table = as_table(network[name])
+        slope = every[..., :1] if every.shape[-1] == 2 else every
+        for at in np.argsort(-np.abs(slope), axis=None, kind="stable")[:top].tolist():
+            spot = np.unravel_index(at, slope.shape)
+            if slope[spot]:
+                parameter = row_name(table.child, table.parents, np.array(spot[:-1]), table.child.states[spot[-1]])
+                found.append(Slope(parameter, float(table.values[spot]), float(slope[spot])))
+    return sorted(found, key=lambda one: -abs(one.slope))[:top]
+
+
 def _rates(tree: Engine, found: Findings) -> tuple[float, list[Array]]:
     """log P(e), and d log P(e) / d theta = P(family | e) / theta for each entry (Russell et al. 1995)."""
     weighed = {i: np.eye(tree.states[i])[state] for i, state in found.seen.items()}
@@ -103,7 +130,7 @@ def value_of_observing(network: Network, variable: str, given: Evidence | None =
     before = ask(network, known).posteriors
     if known.get(variable) is not None:
         raise CallError(f"{variable!r} is in the evidence already; ask about a variable that isn't")
-    candidates = [name for name in network.names if name != variable and name not in known]
+    candidates = [name for name in before if name != variable and name not in known]
     gains = dict.fromkeys(candidates, 0.0)
     states = engine(network).variables[engine(network).position(variable)].states
     for state, chance in zip(states, before[variable].tolist(), strict=True):
