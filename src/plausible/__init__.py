@@ -57,6 +57,7 @@ _PUBLIC = {
     "gaussian_mixture": "learning.mixtures.gaussian",
     "mixture_of_tables": "learning.mixtures.tables",
     "fit": "learning.fit",
+    "fit_hidden": "learning.hidden",
     "Knowledge": "learning.structure",
     "learn_structure": "learning.structure",
     "score_graph": "learning.structure",

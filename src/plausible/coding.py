@@ -15,7 +15,7 @@ from plausible.counting import Cases, code_type
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.network import Network
 from plausible.schema import Variable
-from plausible.sources import open_source
+from plausible.sources import Source, open_source
 
 MOST_NUMBERS = 20
 """A column of numbers with more different ones than this is not taken for categories."""
@@ -38,7 +38,7 @@ def read_cases(
 
     Parameters
     ----------
-    given : whatever `open_source` takes: path, SQL text, data frame, list of dictionaries
+    given : a source, or whatever `open_source` takes: path, SQL text, data frame, list of dictionaries
     like : Network or sequence of Variable, optional
         Take these columns with these states; a state that is none of them is a DataError. By default each
         column has the states that occur, numbers by size and text by alphabet.
@@ -59,7 +59,7 @@ def read_cases(
     >>> [variable.states for variable in cases.variables], dict(cases.gaps)
     ([('no', 'yes'), ('yes',)], {'wet': 1})
     """
-    source = open_source(given)
+    source = given if isinstance(given, Source) else open_source(given)
     if source.documents:
         raise CallError(f"{source.name} holds documents, not a table; give a table with one column a variable")
     for name in (*(keep or ()), *drop):

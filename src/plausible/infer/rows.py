@@ -28,6 +28,9 @@ ENTRY = 1.2e-9
 COMPILING = 5e-6
 """Seconds that a variable takes when a schedule is compiled."""
 
+BLOCK = 1 << 18
+"""Rows that are widened at once."""
+
 
 def codes(network: Network, table: Columns | Any) -> Codes:
     """The rows of a table as state indices, shape (rows, variables); -1 where a cell is empty.
@@ -215,18 +218,71 @@ def expected_counts(
     counts : list of array, one a variable, in the shape of its table
     logs : array, shape (rows,)
     """
-    tree.own_tables("counting")
     first, which = _native.distinct_rows(np.ascontiguousarray(rows, dtype=np.int32))
     weight = np.bincount(which, weights=shares, minlength=len(first)).astype(np.float64)
-    kept = np.ascontiguousarray(rows[first], dtype=np.int32)
-    gaps = kept == GAP
-    weighed = np.flatnonzero(~gaps.all(axis=0)).tolist()
-    single = tree.schedule((), weighed, (), everything=True, memory=memory)
-    schedule = tree.schedule((), weighed, (), everything=True, rows=_wide(single), memory=memory)
-    logs, flat = schedule.expected(tree.values if values is None else values, kept, weight, threads)
+    flat, logs = Expectation(tree, rows[first], weight, threads=threads, memory=memory)(
+        tree.values if values is None else values
+    )
     ends = np.cumsum([tree.sizes]).tolist()
     counts = [
         flat[end - size : end].reshape([tree.states[i] for i in scope])
         for end, size, scope in zip(ends, tree.sizes, tree.scopes, strict=True)
     ]
     return counts, logs[which]
+
+
+def distinct(columns: Sequence[npt.NDArray[np.signedinteger[Any]]]) -> tuple[npt.NDArray[Any], Array]:
+    """Rows that differ, shape (rows, columns), in the narrowest numbers; and how often each occurs.
+
+    They are looked for block by block, and then among those found, if equal rows are common.
+    """
+    count = len(columns[0])
+    parts, shares = [], []
+    for at in range(0, count, BLOCK):
+        rows = np.stack([column[at : at + BLOCK] for column in columns], axis=1)
+        first, which = _native.distinct_rows(np.ascontiguousarray(rows, dtype=np.int32))
+        parts.append(rows[first])
+        shares.append(np.bincount(which, minlength=len(first)).astype(np.float64))
+    rows, often = np.concatenate(parts), np.concatenate(shares)
+    if len(parts) > 1 and len(rows) <= count / 2:
+        first, which = _native.distinct_rows(np.ascontiguousarray(rows, dtype=np.int32))
+        rows, often = rows[first], np.bincount(which, often, len(first)).astype(np.float64)
+    return rows, often
+
+
+class Expectation:
+    """The E step over the same rows again and again: from parameters to expected counts.
+
+    Parameters
+    ----------
+    tree : Engine
+    rows : array of codes, shape (rows, variables)
+        Of any width of whole numbers; they are widened block by block.
+    shares : array, shape (rows,)
+        How often each row counts.
+    """
+
+    def __init__(
+        self,
+        tree: Engine,
+        rows: npt.NDArray[np.signedinteger[Any]],
+        shares: Array,
+        *,
+        threads: int = 0,
+        memory: float | None = None,
+    ) -> None:
+        tree.own_tables("counting")
+        self._rows, self._shares, self._threads = rows, shares, threads
+        weighed = np.flatnonzero((rows != GAP).any(axis=0)).tolist()
+        single = tree.schedule((), weighed, (), everything=True, memory=memory)
+        self._schedule = tree.schedule((), weighed, (), everything=True, rows=_wide(single), memory=memory)
+
+    def __call__(self, values: Array) -> tuple[Array, Array]:
+        """The expected counts, laid out as `tree.values`, and the log probability of each row."""
+        counts, logs = np.zeros(len(values)), np.empty(len(self._rows))
+        for at in range(0, len(self._rows), BLOCK):
+            block = slice(at, at + BLOCK)
+            rows = np.ascontiguousarray(self._rows[block], dtype=np.int32)
+            logs[block], some = self._schedule.expected(values, rows, self._shares[block], self._threads)
+            counts += some
+        return counts, logs

@@ -114,7 +114,7 @@ def fit(
     graph = model.graph if isinstance(model, Network) else model if isinstance(model, Graph) else Graph(model)
     like = model if isinstance(model, Network) else None
     counter = data if isinstance(data, Counter) else read_cases(data, like=like, keep=graph.nodes)
-    refuse_gaps(counter, "fit", "em")
+    refuse_gaps(counter, "fit", "fit_hidden, which needs none")
     add = named_rule(rule)
     if not 0 <= weight < float("inf"):
         raise CallError(f"the weight of the prior is {weight}; it is 0 or more")
@@ -123,20 +123,20 @@ def fit(
         if name not in counted:
             raise DataError(unknown("variable in the data", name, counted))
     states = {variable.name: variable for variable in model.variables} if isinstance(model, Network) else counted
-    order = {name: _places(counted[name], states[name]) for name in graph.nodes}
+    order = {name: places(counted[name], states[name]) for name in graph.nodes}
     cpds = []
     for child in graph.nodes:
         family = (*graph.parents[child], child)
         counts = _arranged(counter.counts(family), [order[name] for name in family], [states[n] for n in family])
         variables = [states[name] for name in family]
-        added = add(counts) if prior is None else weight * _prior_table(prior, variables)
+        added = add(counts) if prior is None else weight * prior_table(prior, variables)
         cpds.append(_table(variables, counts, added))
     name = model.name if isinstance(model, Network) else ""
     properties = model.properties if isinstance(model, Network) else None
     return Network(None, {cpd.child.name: cpd for cpd in cpds}, name=name, properties=properties)
 
 
-def _places(counted: Variable, wanted: Variable) -> list[int] | None:
+def places(counted: Variable, wanted: Variable) -> list[int] | None:
     """Where each counted state stands among those wanted; None where they are the same."""
     if counted.states == wanted.states:
         return None
@@ -162,7 +162,7 @@ def _table(family: list[Variable], counts: Counts, added: Array) -> Table:
     return Table(family[-1], family[:-1], np.divide(numbers, rows, out=even, where=rows > 0))
 
 
-def _prior_table(prior: Network, family: list[Variable]) -> Array:
+def prior_table(prior: Network, family: list[Variable]) -> Array:
     child = family[-1].name
     table = prior[child]
     if not isinstance(table, Table) or (*table.parents, table.child) != tuple(family):
