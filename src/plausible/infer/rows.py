@@ -12,7 +12,7 @@ from plausible import _native
 from plausible.cpds import Array, state_index
 from plausible.errors import CallError, DataError
 from plausible.infer.engine import Engine, engine
-from plausible.infer.evidence import unknown_variable
+from plausible.infer.evidence import text_likelihood, unknown_variable
 from plausible.network import Network
 from plausible.schema import Variable
 from plausible.sources import open_source
@@ -36,22 +36,27 @@ def codes(network: Network, table: Columns | Any) -> Codes:
     """The rows of a table as state indices, shape (rows, variables); -1 where a cell is empty.
 
     The table is a mapping of columns, or whatever `open_source` takes. Cells are state names or indices; None, ""
-    and NaN are gaps. A variable without a column is a gap throughout.
+    and NaN are gaps. A variable without a column is a gap throughout. Texts have no codes: left out.
     """
-    names = network.names
-    columns = table if hasattr(table, "items") else _read(table)
-    for name in columns:
-        if name not in network:
-            raise unknown_variable(name, names)
-    lengths = {name: len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise DataError(f"the columns have different lengths: {lengths}; make them the same")
-    rows = next(iter(lengths.values()), 0)
-    found = np.full((rows, len(names)), GAP, dtype=np.int32)
-    for i, variable in enumerate(network.variables):
+    tree = engine(network)
+    columns, rows = _columns(network, table)
+    found = np.full((rows, len(tree.names)), GAP, dtype=np.int32)
+    for i, variable in enumerate(tree.variables):
         if variable.name in columns:
             found[:, i] = _column(variable, columns[variable.name])
     return found
+
+
+def _columns(network: Network, table: Columns | Any) -> tuple[Columns, int]:
+    """The columns of a table, and how many rows they have."""
+    columns = table if hasattr(table, "items") else _read(table)
+    for name in columns:
+        if name not in network:
+            raise unknown_variable(name, network.names)
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise DataError(f"the columns have different lengths: {lengths}; make them the same")
+    return columns, next(iter(lengths.values()), 0)
 
 
 def _read(given: Any) -> dict[str, list[Any]]:
@@ -129,13 +134,19 @@ def predict(
     [[0.429, 0.571], [0.2, 0.8]]
     """
     tree = engine(network)
-    rows = table if isinstance(table, np.ndarray) else codes(network, table)
+    texts: dict[int, Array] = {}
+    if not isinstance(table, np.ndarray):
+        columns, _ = _columns(network, table)
+        texts, table = _text_likelihoods(tree, columns), codes(network, columns)
+    rows: Codes = table
     if rows.ndim != 2 or rows.shape[1] != len(tree.names):
         raise CallError(f"the codes have shape {rows.shape}; give one column for each of {len(tree.names)} variables")
     asked = list(range(len(tree.names))) if targets is None else [tree.position(name) for name in targets]
     rows = np.pad(rows.astype(np.int32), ((0, 0), (0, tree.hidden)), constant_values=GAP)
     if targets is not None:
         rows[:, asked] = GAP
+    if texts:
+        return _with_texts(tree, rows, texts, asked, threads, memory)
     first, which = _native.distinct_rows(rows)
     repeated = len(first) < len(rows)
     if repeated:
@@ -143,10 +154,55 @@ def predict(
     flat, logs, places = _run(tree, rows, asked, threads, memory)
     if (logs == -np.inf).any():
         row = int(np.argmax(logs[which] == -np.inf)) if repeated else int(np.argmax(logs == -np.inf))
-        raise DataError(f"row {row} has probability 0: its values can't occur together; mend or drop the row")
+        raise _impossible(row)
     if repeated:
         flat = flat[which]
     return {tree.names[i]: flat[:, places[i] : places[i] + tree.states[i]] for i in asked}
+
+
+def _text_likelihoods(tree: Engine, columns: Columns) -> dict[int, Array]:
+    """What the texts of each row say: `{their parent: log-likelihoods, shape (rows, its states)}`."""
+    found: dict[int, Array] = {}
+    for name, cpd in tree.texts.items():
+        if name in columns:
+            i = tree.position(cpd.parents[0].name)
+            silent = np.zeros(tree.states[i])
+            said = [silent if _empty(text) else text_likelihood(cpd, text) for text in columns[name]]
+            found[i] = found.get(i, 0.0) + np.array(said).reshape(-1, tree.states[i])
+    return found
+
+
+def _empty(cell: Any) -> bool:
+    return cell is None or (not isinstance(cell, str) and cell != cell)  # NaN alone differs from itself
+
+
+def _with_texts(
+    tree: Engine, rows: Codes, texts: dict[int, Array], asked: list[int], threads: int, memory: float | None
+) -> dict[str, Array]:
+    """Each row as a mixture over the states of the texts' parents, weighed by what the texts say."""
+    parents = list(texts)
+    cases = np.array(list(np.ndindex(*(tree.states[i] for i in parents))), dtype=np.int32)
+    whole = np.repeat(rows, len(cases), axis=0)
+    given = whole[:, parents]
+    clamped = np.tile(cases, (len(rows), 1))
+    whole[:, parents] = clamped
+    flat, logs, places = _run(tree, whole, asked, threads, memory)
+    logs = np.where(((given == GAP) | (given == clamped)).all(axis=1), logs, -np.inf).reshape(len(rows), -1)
+    logs = logs + sum(values[:, cases[:, k]] for k, values in enumerate(texts.values()))
+    top = logs.max(axis=1, keepdims=True)
+    if (top == -np.inf).any():
+        raise _impossible(int((top == -np.inf).argmax()))
+    share = np.exp(logs - top)
+    share /= share.sum(axis=1, keepdims=True)
+    cut = flat.reshape(len(rows), len(cases), -1)
+    return {
+        tree.names[i]: np.einsum("rc,rcs->rs", share, np.nan_to_num(cut[:, :, places[i] : places[i] + tree.states[i]]))
+        for i in asked
+    }
+
+
+def _impossible(row: int) -> DataError:
+    return DataError(f"row {row} has probability 0: its values can't occur together; mend or drop the row")
 
 
 def _run(
