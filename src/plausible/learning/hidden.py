@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.coding import read_cases
+from plausible.counted import Counted, families_of, places
 from plausible.counting import Cases, Counter
 from plausible.cpds import Array, LinearGaussian, Table, as_table
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
@@ -20,7 +21,7 @@ from plausible.graph import Graph
 from plausible.infer.engine import engine
 from plausible.infer.rows import GAP, Expectation, distinct
 from plausible.learning.em import Step, Stopped, Vector, em
-from plausible.learning.fit import Rule, named_rule, places, prior_table
+from plausible.learning.fit import Rule, imaginary
 from plausible.learning.gradient import ascent, quasi_newton
 from plausible.learning.simplices import Simplices
 from plausible.network import Network
@@ -50,11 +51,8 @@ class FittedNetwork:
 
     Parameters
     ----------
-    network : Network
-    counts : mapping of str to array
-        Expected counts of each family, in the shape of its table; they hold no smoothing.
-    rows : int
-        Cases that were learned from: all of them.
+    counted : Counted
+        The network and the expected counts of each family.
     log_likelihood : float
         ln P(what was seen | tables), in nats.
     objective : float
@@ -65,15 +63,27 @@ class FittedNetwork:
         As in `em`.
     """
 
-    network: Network
-    counts: Mapping[str, Array]
-    rows: int
+    counted: Counted
     log_likelihood: float
     objective: float
     trace: Vector
     iterations: int
     stopped: Stopped
     run: int
+
+    @property
+    def network(self) -> Network:
+        return self.counted.network
+
+    @property
+    def counts(self) -> Mapping[str, Array]:
+        """Expected counts of each family, in the shape of its table; they hold no smoothing."""
+        return self.counted.counts  # type: ignore[return-value]
+
+    @property
+    def rows(self) -> int:
+        """Cases that were learned from: all of them."""
+        return self.counted.rows
 
 
 def fit_hidden(
@@ -155,15 +165,13 @@ def fit_hidden(
     seen = {variable.name: variable for variable in cases.variables}
     known = {v.name: v for v in like.variables} if like is not None else seen
     states = {name: new.get(name) or known[name] for name in graph.nodes}
-    families = [[states[n] for n in (*graph.parents[name], name)] for name in graph.nodes]
+    families = families_of(graph, states)
     shapes = [tuple(len(v.states) for v in family) for family in families]
-    add = named_rule(rule)
-    if prior is None:
-        pseudo = [np.asarray(add(np.zeros(shape, dtype=np.int64)), dtype=np.float64) for shape in shapes]
-    else:
-        pseudo = [weight * prior_table(prior, family) for family in families]
+    pseudo = imaginary(families, rule, prior, weight)
     first = _first_tables(families, like, cases, new, np.random.default_rng((seed, 0)))
-    simplices = Simplices.of(first, pseudo, _fixed(fixed, graph, like, families), _tied(tied, fixed, graph, shapes))
+    simplices = Simplices.of(
+        first, list(pseudo.values()), _fixed(fixed, graph, like, families), _tied(tied, fixed, graph, shapes)
+    )
     drawn = Network(
         None,
         [Table(family[-1], family[:-1], table) for family, table in zip(families, first, strict=True)],
@@ -197,18 +205,17 @@ def fit_hidden(
         path={"em": None, "gradient": ascent(simplices), "lbfgs": quasi_newton(simplices)}[method],
     )
     ends = np.cumsum([prod(shape) for shape in shapes])[:-1]
-    tables = zip(graph.nodes, families, shapes, np.split(best.parameters, ends), strict=True)
-    counted = zip(graph.nodes, shapes, np.split(best.statistics, ends), strict=True)
-    return FittedNetwork(
-        drawn.replace(*(Table(family[-1], family[:-1], part.reshape(shape)) for _, family, shape, part in tables)),
-        {name: part.reshape(shape) for name, shape, part in counted},
+    tables = zip(families, shapes, np.split(best.parameters, ends), strict=True)
+    counts = zip(graph.nodes, shapes, np.split(best.statistics, ends), strict=True)
+    counted = Counted(
+        drawn.replace(*(Table(family[-1], family[:-1], part.reshape(shape)) for family, shape, part in tables)),
+        {name: part.reshape(shape) for name, shape, part in counts},
+        pseudo,
         cases.rows,
-        best.log_likelihood,
-        best.objective,
-        best.trace,
-        best.iterations,
-        best.stopped,
-        best.run,
+        expected=True,
+    )
+    return FittedNetwork(
+        counted, best.log_likelihood, best.objective, best.trace, best.iterations, best.stopped, best.run
     )
 
 
