@@ -23,6 +23,9 @@ MOST_NUMBERS = 20
 LOOK = 10_000
 """So many numbers are looked at first for whether they differ much."""
 
+LIKE_GAPS = ("", "na", "n/a", "nan", "null", "none", "missing", "unknown", "?", "*")
+"""What often stands for a gap, in small letters."""
+
 IDENTIFIER_ROWS = 20
 """From so many rows on, a column whose cells all differ is called an identifier."""
 
@@ -170,6 +173,8 @@ class _Column:
             for i, cell in enumerate(cells):
                 if self.places[cell] >= self.known and cell not in self.gaps:
                     said = unknown(f"state of {self.like.name!r}", cell, self.like.states)
+                    if cell.strip(".<>-").casefold() in LIKE_GAPS:
+                        said += f"; if it stands for a gap, say gaps=[{cell!r}] (--gap {cell!r})"
                     raise DataError(f"{place(i)}: {said}")
         self.chunks.append(codes.astype(code_type(len(self.places))))
 

@@ -518,7 +518,7 @@ def test_bad_questions(mail: Path, plausible: Plausible, model: str) -> None:
         (["explain", model, "two.csv"], 2, "2 documents; explain takes one"),
         (["explain", model, "new/a.txt", "--for", "Ham"], 2, "did you mean 'ham'"),
         (["words", model, "--class", "Spam"], 2, "did you mean 'spam'"),
-        (["forget", model, "new/a.txt"], 2, "new/a.txt: which class was it learned with? say --class NAME"),
+        (["forget", model, "new/a.txt"], 2, "new/a.txt: which class is it of? say --class NAME"),
         (["forget", model, "new/a.txt", "--class", "hum"], 2, "did you mean 'ham'"),
         (["forget", model, "new/b.txt", "--class", "spam"], 1, "never learned"),
         (["classify", model, "new/c.txt"], 2, "no file or folder"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -71,6 +71,9 @@ def _say(log_probability: float | None, evidence: Evidence) -> None:
 @click.option(
     "--precision", type=click.FloatRange(0, min_open=True), metavar="X", help="Sample until errors are below."
 )
+@click.option(
+    "--interval", type=float, metavar="P", help="Also where the answer lies with probability P, by the counts: 0.95."
+)
 @seed_option
 @threads_option
 @show.format_option
@@ -83,6 +86,7 @@ def query(
     most_probable: bool,
     method: str,
     precision: float | None,
+    interval: float | None,
     seed: int,
     threads: int | None,
     format_: show.Format | None,
@@ -93,6 +97,7 @@ def query(
       plausible query alarm.bif HYPOVOLEMIA --given HRBP=HIGH --given CO=not:LOW
       plausible query alarm.bif --given HRBP=HIGH --most-probable
       plausible query alarm.bif CO BP --joint --do LVFAILURE=TRUE
+      plausible query learned.plausible CO --given HRBP=HIGH --interval .95
     """
     network, evidence = _asked(network_file, given, do)
     for name in variables:
@@ -101,7 +106,11 @@ def query(
         raise CallError(f"--method {method} gives no {'--joint' if joint else '--most-probable'}; leave it out")
     if joint and most_probable:
         raise CallError("--joint and --most-probable are two questions; ask one at a time")
-    if _is_mixed(network):
+    if interval is not None:
+        if joint or most_probable or do or method not in ("auto", "exact"):
+            raise CallError("--interval goes with none of --joint, --most-probable, --do and --method")
+        _intervals(network_file, variables or network.names, evidence, interval, seed, format_)
+    elif _is_mixed(network):
         if joint or most_probable or method != "auto":
             raise CallError("a network with continuous variables takes neither --joint, --most-probable nor --method")
         _mixed(network, variables, evidence, seed, format_)
@@ -111,6 +120,21 @@ def query(
         _joint(network, variables, evidence, format_)
     else:
         _posteriors(network, variables, evidence, method, precision, seed, threads, format_)
+
+
+def _intervals(
+    network_file: str,
+    variables: Sequence[str],
+    evidence: Evidence,
+    level: float,
+    seed: int,
+    format_: show.Format | None,
+) -> None:
+    from plausible.cli.parameters import show_intervals
+    from plausible.files.model import load_counted
+    from plausible.learning.uncertainty import query_intervals
+
+    show_intervals(query_intervals(load_counted(network_file), variables, evidence, level=level, seed=seed), format_)
 
 
 def _is_mixed(network: Network) -> bool:

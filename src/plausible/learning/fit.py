@@ -57,7 +57,7 @@ RULES: Mapping[str, Rule] = {
 
 
 def named_rule(name: str | Rule) -> Rule:
-    """The rule of that name; "m-estimate:2", "dirichlet:0.5" and "bdeu:10" set its number.
+    """The rule of that name; "m-estimate:2", "dirichlet:0.5" and "bdeu:10" set its number; "mle" and "m" are short.
 
     >>> named_rule("laplace")(np.zeros((2, 2))).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
@@ -65,6 +65,7 @@ def named_rule(name: str | Rule) -> Rule:
     if callable(name):
         return name
     stem, colon, given = name.partition(":")
+    stem = {"mle": "maximum-likelihood", "m": "m-estimate"}.get(stem, stem)
     if stem not in RULES:
         raise CallError(unknown("rule", stem, RULES))
     rule = RULES[stem]

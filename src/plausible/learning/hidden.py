@@ -26,7 +26,7 @@ from plausible.learning.gradient import ascent, quasi_newton
 from plausible.learning.simplices import Simplices
 from plausible.network import Network
 from plausible.schema import Variable
-from plausible.sources import open_source
+from plausible.sources import Source, open_source
 
 Method = Literal["em", "gradient", "lbfgs"]
 METHODS: tuple[Method, ...] = ("em", "gradient", "lbfgs")
@@ -92,6 +92,7 @@ def fit_hidden(
     rule: str | Rule = "bdeu",
     *,
     hidden: Hidden = (),
+    gaps: Sequence[str] = ("",),
     method: Method = "em",
     prior: Network | None = None,
     weight: float = 1.0,
@@ -118,6 +119,8 @@ def fit_hidden(
         As in `fit`: what is learned is the mode that has its imaginary counts as prior.
     hidden : mapping of str to int or sequence of str, or collection of str
         The variables without a column, with their number of states or their names; those of a network have states.
+    gaps : sequence of str
+        Cells with these texts are gaps, besides those that are missing.
     method : "em", "gradient" or "lbfgs"
         Expectation maximisation; the gradient, step by step (Russell et al. 1995); or L-BFGS on the tables' logarithms.
         All climb to the same peak from the same start, where there is one near.
@@ -161,7 +164,7 @@ def fit_hidden(
     graph = model.graph if isinstance(model, Network) else model if isinstance(model, Graph) else Graph(model)
     like = model if isinstance(model, Network) else None
     new = _hidden(hidden, graph, like)
-    cases = _cases(data, graph, like, new)
+    cases = _cases(data, graph, like, new, gaps)
     seen = {variable.name: variable for variable in cases.variables}
     known = {v.name: v for v in like.variables} if like is not None else seen
     states = {name: new.get(name) or known[name] for name in graph.nodes}
@@ -242,7 +245,7 @@ def _hidden(hidden: Hidden, graph: Graph, like: Network | None) -> dict[str, Var
     return found
 
 
-def _cases(data: Any, graph: Graph, like: Network | None, hidden: Mapping[str, Variable]) -> Cases:
+def _cases(data: Any, graph: Graph, like: Network | None, hidden: Mapping[str, Variable], gaps: Sequence[str]) -> Cases:
     """The columns of the variables that are not hidden."""
     for name, cpd in () if like is None else like.cpds.items():
         if isinstance(cpd, LinearGaussian):
@@ -253,17 +256,9 @@ def _cases(data: Any, graph: Graph, like: Network | None, hidden: Mapping[str, V
     if isinstance(data, Counter) and not isinstance(data, Cases):
         raise CallError(f"gaps and hidden variables need the rows, and a {type(data).__name__} has none to give; "
                         "give the table itself")  # fmt: skip
-    source = data if isinstance(data, Cases) else open_source(data)
+    source = data if isinstance(data, Cases | Source) else open_source(data)
     columns = [v.name for v in source.variables] if isinstance(source, Cases) else list(source.columns)
-    for name in graph.nodes:
-        if name in hidden and name in columns:
-            raise CallError(
-                f"{name!r} is to be hidden, but the cases have a column of that name; leave out one of them"
-            )
-        if name not in hidden and name not in columns:
-            raise DataError(
-                f"{unknown('variable in the data', name, columns)}; if no one has seen it, say that it is hidden"
-            )
+    check_seen(graph.nodes, columns, hidden)
     seen = [name for name in graph.nodes if name not in hidden]
     if not seen:
         raise CallError("all variables are hidden; something must be seen")
@@ -273,10 +268,23 @@ def _cases(data: Any, graph: Graph, like: Network | None, hidden: Mapping[str, V
             tuple(source.variables[at[n]] for n in seen), tuple(source.codes[at[n]] for n in seen), source.threads
         )
     else:
-        cases = read_cases(source, like=like and [like[name].child for name in seen], keep=seen)
+        cases = read_cases(source, like=like and [like[name].child for name in seen], keep=seen, gaps=gaps)
     if not cases.rows:
         raise DataError("the table has no row; learn from one at least")
     return cases
+
+
+def check_seen(names: Sequence[str], columns: Collection[str], hidden: Collection[str] = ()) -> None:
+    """An error where a hidden variable has a column, or another has none."""
+    for name in names:
+        if name in hidden and name in columns:
+            raise CallError(
+                f"{name!r} is to be hidden, but the cases have a column of that name; leave out one of them"
+            )
+        if name not in hidden and name not in columns:
+            raise DataError(
+                f"{unknown('variable in the data', name, columns)}; if no one has seen it, say that it is hidden"
+            )
 
 
 def _columns(cases: Cases, states: Mapping[str, Variable]) -> list[npt.NDArray[np.signedinteger[Any]]]:
