@@ -33,6 +33,7 @@ NAMES = (
     "tolerance",
     "seconds",
     "seed",
+    "samples",
     "intervals",
 )
 
@@ -152,7 +153,7 @@ def _show(output: str, found: Learned, intervals: list[Interval] | None, format_
         "rows": counted.rows,
         "gaps": found.gaps,
         "method": found.method,
-        "log_likelihood": search.log_likelihood if search else None,
+        "log_likelihood": search.log_likelihood if search and search.exact else None,
         "iterations": search.iterations if search else None,
         "stopped": search.stopped if search else None,
         "run": search.run if search else None,
@@ -161,7 +162,7 @@ def _show(output: str, found: Learned, intervals: list[Interval] | None, format_
     if search is not None:
         line += (
             f", {found.gaps:,} gaps, {search.iterations:,} steps ({search.stopped}), "
-            f"log-likelihood {search.log_likelihood:,.2f}"
+            f"log-likelihood {'' if search.exact else 'gained, estimated: '}{search.log_likelihood:,.2f}"
         )
         if search.stopped != "converged":
             click.echo(

@@ -18,11 +18,12 @@ from plausible.counting import Cases, Counter
 from plausible.cpds import Array, LinearGaussian, Table, as_table
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.graph import Graph
-from plausible.infer.engine import engine
+from plausible.infer.engine import Engine, engine
 from plausible.infer.rows import GAP, Expectation, distinct
 from plausible.learning.em import Step, Stopped, Vector, em
 from plausible.learning.fit import Rule, imaginary
 from plausible.learning.gradient import ascent, quasi_newton
+from plausible.learning.sampled import Sampled
 from plausible.learning.simplices import Simplices
 from plausible.network import Network
 from plausible.schema import Variable
@@ -37,6 +38,9 @@ MOST_HIDDEN_STATES = 1000
 
 RESTARTS = 4
 """Further starts where a variable is hidden throughout and it is not said how many."""
+
+SAMPLES = 20
+"""Completions of each row where exact inference is too wide."""
 
 MIXED_IN = 0.01
 """The part of equal chances that goes into tables to start from, where they rule out a case."""
@@ -61,6 +65,9 @@ class FittedNetwork:
         The objective from the start of the best run to its end; it never falls.
     iterations, stopped, run
         As in `em`.
+    exact : bool
+        Whether expected counts were exact. If they were sampled, log-likelihood, objective and trace are estimates of
+        what was gained over the start, since sampling does not tell the level.
     """
 
     counted: Counted
@@ -70,6 +77,7 @@ class FittedNetwork:
     iterations: int
     stopped: Stopped
     run: int
+    exact: bool = True
 
     @property
     def network(self) -> Network:
@@ -107,6 +115,7 @@ def fit_hidden(
     progress: Callable[[Step], None] | None = None,
     threads: int = 0,
     memory: float | None = None,
+    samples: int | None = None,
 ) -> FittedNetwork:
     """A network from its arcs and data with gaps, or with variables that no one has seen.
 
@@ -141,6 +150,9 @@ def fit_hidden(
         0 uses all processors. The result does not depend on it.
     memory : float, optional
         Bytes that exact inference may take.
+    samples : int, optional
+        Complete each row so many times by Gibbs sampling, in place of exact inference. By default that is done, 20
+        times and with a warning, only where exact inference would take too much memory.
 
     Examples
     --------
@@ -161,6 +173,8 @@ def fit_hidden(
         raise CallError(f"accelerate goes with the method 'em', not with {method!r}; leave it out")
     if restarts is not None and restarts < 0:
         raise CallError(f"restarts is {restarts}; it is 0 or more")
+    if samples is not None and samples < 1:
+        raise CallError(f"samples is {samples}; it is 1 or more")
     graph = model.graph if isinstance(model, Network) else model if isinstance(model, Graph) else Graph(model)
     like = model if isinstance(model, Network) else None
     new = _hidden(hidden, graph, like)
@@ -183,17 +197,34 @@ def fit_hidden(
     )
     columns = _columns(cases, states)
     rows, shares = distinct(columns)
-    expectation = Expectation(engine(drawn), rows, shares, threads=threads, memory=memory)
+    tree = engine(drawn)
+    exact = _exact(tree, rows, shares, threads, memory) if samples is None else None
+    values = simplices.settled(simplices.fixed[simplices.leader])
+    further = restarts if restarts is not None else RESTARTS if new and exact is not None else 0
+    if further and exact is None:
+        raise CallError("with sampling runs can't be compared, so there are no restarts; try other seeds instead")
+    expectation: Expectation | Sampled
+    if exact is not None:
+        expectation, first_values = exact, _possible(values, simplices, exact, rows, columns)
+    else:
+        first_values = simplices.settled(values + MIXED_IN / simplices.sums(np.ones(len(values))))
+        expectation = Sampled(tree, rows, shares, first_values, samples=samples or SAMPLES, seed=seed)
 
     def e_step(values: Array) -> tuple[Array, float]:
         counts, logs = expectation(values)
         return counts, float(shares @ logs)
 
     def starts() -> Iterator[Array]:
-        values = simplices.settled(simplices.fixed[simplices.leader])
-        yield _possible(values, simplices, expectation, rows, columns)
-        for run in range(restarts if restarts is not None else RESTARTS if new else 0):
+        yield first_values
+        for run in range(further):
             yield simplices.random(np.random.default_rng((seed, run + 1)))
+
+    def redrawn(values: Array, counts: Array) -> Array | None:
+        """The same parameters, where completions that no longer stand for them were drawn anew."""
+        if not isinstance(expectation, Sampled) or not expectation.uneven(values):
+            return None
+        expectation.redraw(values)
+        return values
 
     best = em(
         starts(),
@@ -204,6 +235,7 @@ def fit_hidden(
         max_iterations=max_iterations,
         max_seconds=max_seconds,
         progress=progress,
+        mend=None if exact is not None else redrawn,
         accelerate=(np.copy, lambda v: simplices.settled(np.maximum(v, 0))) if accelerate else None,
         path={"em": None, "gradient": ascent(simplices), "lbfgs": quasi_newton(simplices)}[method],
     )
@@ -218,8 +250,31 @@ def fit_hidden(
         expected=True,
     )
     return FittedNetwork(
-        counted, best.log_likelihood, best.objective, best.trace, best.iterations, best.stopped, best.run
+        counted,
+        best.log_likelihood,
+        best.objective,
+        best.trace,
+        best.iterations,
+        best.stopped,
+        best.run,
+        exact is not None,
     )
+
+
+def _exact(
+    tree: Engine, rows: npt.NDArray[Any], shares: Array, threads: int, memory: float | None
+) -> Expectation | None:
+    """Exact expectations, or None with a warning where they would take too much memory."""
+    try:
+        return Expectation(tree, rows, shares, threads=threads, memory=memory)
+    except CallError as error:
+        warnings.warn(
+            f"{str(error).partition('; ')[0]}: expected counts are estimated from {SAMPLES} completions of each row "
+            "by Gibbs sampling",
+            PlausibleWarning,
+            stacklevel=3,
+        )
+        return None
 
 
 def _hidden(hidden: Hidden, graph: Graph, like: Network | None) -> dict[str, Variable]:
