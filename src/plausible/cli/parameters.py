@@ -62,6 +62,7 @@ network_options = add(
     ),
     click.option("--seconds", type=float, metavar="S", help="em: stop after S seconds, with the best so far."),
     click.option("--seed", type=int, metavar="N", help="Of chance. [0]"),
+    click.option("--samples", type=int, metavar="N", help="em: complete each row N times by sampling."),
     click.option(
         "--intervals", type=float, metavar="P", help="Print each parameter's interval of probability P: 0.95."
     ),
