@@ -177,6 +177,11 @@ def test_forgotten_and_merged_to_the_byte(mail: Path, plausible: Plausible) -> N
     assert (mail / "both.plausible").read_bytes() == (mail / "all.plausible").read_bytes()
     plausible("forget", "all.plausible", "monday")
     assert (mail / "all.plausible").read_bytes() == (mail / "tuesday.plausible").read_bytes()
+    (said,) = plausible("update", "monday.plausible", "mail").rows
+    assert said == {"model": "monday.plausible", "learned": 6, "documents": 8}
+    assert (mail / "monday.plausible").read_bytes() == (mail / "both.plausible").read_bytes()
+    told = plausible("update", "monday.plausible", "new/a.txt", status=2).err
+    assert "which class is it of? say --class NAME" in told
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
