@@ -58,7 +58,7 @@ def test_threads_change_nothing() -> None:
 def test_expected_counts(seed: int, apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pooled, and with a schedule for each pattern of gaps; some columns hidden, some without a gap."""
     if apart:
-        monkeypatch.setattr(rows_module, "ALIKE", 0)
+        monkeypatch.setattr(rows_module, "CALL", -1)
     rng = np.random.default_rng(seed)
     network = random_network(seed, nodes=6)
     table = random_rows(network, rng, 40, 0.4)

@@ -28,8 +28,8 @@ ENTRY = 1.2e-9
 COMPILING = 5e-6
 """Seconds that a variable takes when a schedule is compiled."""
 
-ALIKE = 200
-"""Rows with the same gaps, on average, from which on it pays to compile a schedule for each pattern of gaps."""
+CALL, VISIT = 1e-4, 1e-6
+"""Seconds that a pattern of gaps with its own schedule takes, and each of its variables, beside its tables."""
 
 MOST_PATTERNS = 2_000_000
 """Patterns of gaps times variables, beyond which their schedules would take too much memory."""
@@ -315,8 +315,8 @@ def distinct(columns: Sequence[npt.NDArray[np.signedinteger[Any]]]) -> tuple[npt
 class Expectation:
     """The E step over the same rows again and again: from parameters to expected counts.
 
-    One schedule serves all rows, its tables cut at the columns without a gap. Where that is too wide, or many rows
-    share a pattern of gaps, each pattern has a schedule of its own, cut at all that is seen.
+    One schedule serves all rows, its tables cut at the columns without a gap; or each pattern of gaps has one of its
+    own, cut at all that is seen: where the one is too wide, or a cost estimate says that it is slower.
 
     Parameters
     ----------
@@ -343,7 +343,8 @@ class Expectation:
         seen, mixed = np.flatnonzero(~some).tolist(), np.flatnonzero(some & ~throughout).tolist()
         single = tree.schedule(seen, mixed, (), everything=True, memory=np.inf)
         first, which = _native.distinct_rows(gaps.astype(np.int32))
-        apart = len(first) * (ALIKE if tree.affordable(single, memory) else 1) <= len(rows)
+        pooled = len(rows) * single.entries * ENTRY
+        apart = not tree.affordable(single, memory) or pooled > len(first) * (CALL + VISIT * len(tree.names))
         patterns = [(seen, mixed, np.arange(len(rows)))]
         if len(first) > 1 and apart and len(first) * len(tree.names) <= MOST_PATTERNS:
             order = np.argsort(which, kind="stable")
