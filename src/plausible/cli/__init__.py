@@ -31,6 +31,7 @@ COMMANDS = {
     "convert": "networks",
     "cluster": "cluster",
     "structure": "structure",
+    "completion": "completion",
 }
 
 
@@ -74,6 +75,8 @@ def main() -> None:
     warnings.showwarning = lambda message, category, *_: (
         click.echo(f"Note: {message}", err=True) if issubclass(category, PlausibleWarning) else None
     )
+    if "_PLAUSIBLE_COMPLETE" in os.environ:
+        import_module("plausible.cli.completion")
     try:
         status = plausible(standalone_mode=False)
         sys.stdout.flush()
