@@ -178,6 +178,11 @@ def families_of(graph: Graph, variables: Mapping[str, Variable]) -> list[Family]
     """Each child after its parents; those of a continuous child with the categorical ones first."""
     families = []
     for name in graph.nodes:
+        if variables[name].kind == "text":
+            raise CallError(
+                f"{name!r} is a text, whose words are counted by a model of classes (learn); leave it out of the "
+                "network while its tables are learned"
+            )
         parents = [variables[parent] for parent in graph.parents[name]]
         odd = next((parent.name for parent in parents if parent.kind == "continuous"), None)
         if variables[name].kind == "continuous":

@@ -21,7 +21,7 @@ from plausible.graph import Graph
 from plausible.infer.engine import Engine, engine
 from plausible.infer.rows import GAP, Expectation, distinct
 from plausible.learning.em import Step, Stopped, Vector, em
-from plausible.learning.fit import Rule, imaginary
+from plausible.learning.fit import Rule, imaginary, say_new_kinds
 from plausible.learning.gradient import ascent, quasi_newton
 from plausible.learning.sampled import Sampled
 from plausible.learning.simplices import Simplices
@@ -183,6 +183,7 @@ def fit_hidden(
     known = {v.name: v for v in like.variables} if like is not None else seen
     states = {name: new.get(name) or known[name] for name in graph.nodes}
     families = families_of(graph, states)
+    say_new_kinds(like, fixed)
     shapes = [tuple(len(v.states) for v in family) for family in families]
     pseudo = imaginary(families, rule, prior, weight)
     first = _first_tables(families, like, cases, new, np.random.default_rng((seed, 0)))
