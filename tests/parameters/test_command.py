@@ -105,6 +105,8 @@ def test_gaps_and_hidden_variables(folder):
     assert "if it stands for a gap, say gaps=['NA'] (--gap 'NA')" in said
     (em,), _ = plausible(folder, "learn", "gaps.csv", "--network", "asia.bif", "--gap", "NA", "-o", "g.plausible")
     assert (em["method"], em["rows"], em["stopped"]) == ("em", 400, "converged")
+    assert len(em["trace"]) == em["iterations"] + 1
+    assert em["trace"] == sorted(em["trace"])
     assert em["gaps"] == (folder / "gaps.csv").read_text().count("NA")
     words = ["learn", "gaps.csv", "--network", "asia.bif", "--gap", "NA", "--method", "lbfgs", "-o", "l.bif"]
     (other,), _ = plausible(folder, *words)

@@ -304,7 +304,7 @@ def update(
         return
     model = load_model(model_file)
     more = _learned_apart(model, sources, label, threads)
-    model.counts.merge(more.counts)
+    model.merge(more)
     save(model, output or model_file)
     record = {"model": output or model_file, "learned": more.documents, "documents": model.documents}
     line = "{model}: {learned:,} learned, {documents:,} " + model.unit + " in all\n"

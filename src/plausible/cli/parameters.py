@@ -158,6 +158,7 @@ def _show(output: str, found: Learned, intervals: list[Interval] | None, format_
         "iterations": search.iterations if search else None,
         "stopped": search.stopped if search else None,
         "run": search.run if search else None,
+        "trace": search.trace.tolist() if search else None,
     }
     line = f"{output}: {len(counted.network):,} variables from {counted.rows:,} rows by {found.method}"
     if search is not None:
