@@ -2,8 +2,8 @@
 
     python benchmarks/parameters.py [counts] [em] [methods] [memory] [--shared ../shared]
 
-Everyone has the data in memory and one thread. A ratio is the peer's time over ours: above 1 ours is faster. Seconds of
-EM are those of one iteration; the log-likelihood that a peer reaches is worked out by our own inference from its tables.
+Everyone has the data in memory and one thread. A ratio is the peer's time over ours: above 1 ours is faster. Seconds
+of EM are those of one iteration; the log-likelihood that a peer reaches is worked out by our own inference.
 """
 
 from __future__ import annotations
@@ -73,11 +73,10 @@ def with_gaps(cases: Cases, share: float) -> Cases:
 
 
 def without(cases: Cases, name: str) -> Cases:
+    columns = zip(cases.variables, cases.codes, strict=True)
     return Cases(
-        cases.variables,
-        tuple(np.full(cases.rows, -1) if v.name == name else c for v, c in zip(cases.variables, cases.codes, strict=True)),
-        threads=1,
-    )  # fmt: skip
+        cases.variables, tuple(np.full(cases.rows, -1) if v.name == name else c for v, c in columns), threads=1
+    )
 
 
 def bench_em(shared: Path, iterations: int = 2) -> None:

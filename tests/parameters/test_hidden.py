@@ -208,6 +208,8 @@ def test_a_start_that_tells_nothing_is_left():
     flat = truth.replace(*(Table(truth[n].child, truth[n].parents, np.full((3, 3), 1 / 3)) for n in truth.names[1:]))
     found = fit_hidden(flat, cases, hidden=["class"])
     assert found.objective > fit_hidden(flat, cases, hidden=["class"], max_iterations=0, restarts=0).objective + 100
+    kept = fit_hidden(flat, cases, hidden=["class"], fixed=list(flat.names), max_iterations=2)
+    assert np.array_equal(tables(kept.network), tables(flat))
     wider = fit_hidden(truth, cases, hidden={"class": 4}, restarts=0)
     assert wider.network["sign 1"].values.shape == (4, 3)
 

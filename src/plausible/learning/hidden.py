@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -20,11 +19,12 @@ from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.graph import Graph
 from plausible.infer.engine import Engine, engine
 from plausible.infer.rows import GAP, Expectation, distinct
-from plausible.learning.em import Step, Stopped, Vector, em
+from plausible.learning.em import Fitted, Step, Stopped, Vector, em
 from plausible.learning.fit import Rule, imaginary, say_new_kinds
 from plausible.learning.gradient import ascent, quasi_newton
 from plausible.learning.sampled import Sampled
 from plausible.learning.simplices import Simplices
+from plausible.learning.starts import MIXED_IN, first_tables, possible
 from plausible.network import Network
 from plausible.schema import Variable
 from plausible.sources import Source, open_source
@@ -41,12 +41,6 @@ RESTARTS = 4
 
 SAMPLES = 20
 """Completions of each row where exact inference is too wide."""
-
-MIXED_IN = 0.01
-"""The part of equal chances that goes into tables to start from, where they rule out a case."""
-
-SCATTER = 4.0
-"""Tables of hidden variables start near equal chances: as if each had been seen about so often."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,10 +180,9 @@ def fit_hidden(
     say_new_kinds(like, fixed)
     shapes = [tuple(len(v.states) for v in family) for family in families]
     pseudo = imaginary(families, rule, prior, weight)
-    first = _first_tables(families, like, cases, new, np.random.default_rng((seed, 0)))
-    simplices = Simplices.of(
-        first, list(pseudo.values()), _fixed(fixed, graph, like, families), _tied(tied, fixed, graph, shapes)
-    )
+    kept = _fixed(fixed, graph, like, families)
+    first = first_tables(families, like, cases, new, fixed, np.random.default_rng((seed, 0)))
+    simplices = Simplices.of(first, list(pseudo.values()), kept, _tied(tied, fixed, graph, shapes))
     drawn = Network(
         None,
         [Table(family[-1], family[:-1], table) for family, table in zip(families, first, strict=True)],
@@ -206,7 +199,7 @@ def fit_hidden(
         raise CallError("with sampling runs can't be compared, so there are no restarts; try other seeds instead")
     expectation: Expectation | Sampled
     if exact is not None:
-        expectation, first_values = exact, _possible(values, simplices, exact, rows, columns)
+        expectation, first_values = exact, possible(values, simplices, exact, rows, columns)
     else:
         first_values = simplices.settled(values + MIXED_IN / simplices.sums(np.ones(len(values))))
         expectation = Sampled(tree, rows, shares, first_values, samples=samples or SAMPLES, seed=seed)
@@ -220,13 +213,6 @@ def fit_hidden(
         for run in range(further):
             yield simplices.random(np.random.default_rng((seed, run + 1)))
 
-    def redrawn(values: Array, counts: Array) -> Array | None:
-        """The same parameters, where completions that no longer stand for them were drawn anew."""
-        if not isinstance(expectation, Sampled) or not expectation.uneven(values):
-            return None
-        expectation.redraw(values)
-        return values
-
     best = em(
         starts(),
         e_step,
@@ -236,29 +222,26 @@ def fit_hidden(
         max_iterations=max_iterations,
         max_seconds=max_seconds,
         progress=progress,
-        mend=None if exact is not None else redrawn,
-        accelerate=(np.copy, lambda v: simplices.settled(np.maximum(v, 0))) if accelerate else None,
+        mend=expectation.redrawn if isinstance(expectation, Sampled) else None,
+        accelerate=(np.sqrt, lambda v: simplices.settled(v**2)) if accelerate else None,  # no leap ends at 0
         path={"em": None, "gradient": ascent(simplices), "lbfgs": quasi_newton(simplices)}[method],
     )
-    ends = np.cumsum([prod(shape) for shape in shapes])[:-1]
-    tables = zip(families, shapes, np.split(best.parameters, ends), strict=True)
-    counts = zip(graph.nodes, shapes, np.split(best.statistics, ends), strict=True)
-    counted = Counted(
-        drawn.replace(*(Table(family[-1], family[:-1], part.reshape(shape)) for family, shape, part in tables)),
-        {name: part.reshape(shape) for name, shape, part in counts},
-        pseudo,
-        cases.rows,
-        expected=True,
-    )
+    return _fitted(best, drawn, pseudo, cases.rows, exact is not None)
+
+
+def _fitted(
+    best: Fitted[Array, Array], drawn: Network, pseudo: Mapping[str, Array], rows: int, exact: bool
+) -> FittedNetwork:
+    """The flat arrays of the best run as tables."""
+    tables, counts, at = [], {}, 0
+    for name, a in pseudo.items():
+        place = slice(at, at + a.size)
+        tables.append(Table(drawn[name].child, drawn[name].parents, best.parameters[place].reshape(a.shape)))
+        counts[name] = best.statistics[place].reshape(a.shape)
+        at += a.size
+    counted = Counted(drawn.replace(*tables), counts, pseudo, rows, expected=True)
     return FittedNetwork(
-        counted,
-        best.log_likelihood,
-        best.objective,
-        best.trace,
-        best.iterations,
-        best.stopped,
-        best.run,
-        exact is not None,
+        counted, best.log_likelihood, best.objective, best.trace, best.iterations, best.stopped, best.run, exact
     )
 
 
@@ -357,49 +340,6 @@ def _columns(cases: Cases, states: Mapping[str, Variable]) -> list[npt.NDArray[n
     return columns
 
 
-def _first_tables(
-    families: Sequence[list[Variable]],
-    like: Network | None,
-    cases: Cases,
-    hidden: Mapping[str, Variable],
-    rng: np.random.Generator,
-) -> list[Array]:
-    """Where the first run begins: a network's own tables, or what the rows without gaps in a family say.
-
-    Tables of hidden variables and their children are drawn at random where the network has none, or none that tell
-    the hidden states apart, since no step leads away from there.
-    """
-    own = {} if like is None else {name: like[name] for name in like.names}
-    blind = {name for name in hidden if name not in own or _blind(hidden[name], families, own)}
-    tables = []
-    for family in families:
-        shape = tuple(len(v.states) for v in family)
-        if any(variable.name in blind for variable in family):
-            tables.append(rng.dirichlet(np.full(shape[-1], SCATTER), prod(shape[:-1])).reshape(shape))
-        elif like is not None:
-            tables.append(as_table(own[family[-1].name]).values)
-        else:
-            counts = cases.counts([v.name for v in family]) + 1.0
-            tables.append(counts / counts.sum(axis=-1, keepdims=True))
-    return tables
-
-
-def _blind(hidden: Variable, families: Sequence[list[Variable]], own: Mapping[str, Any]) -> bool:
-    """Whether a network's tables don't fit the hidden variable's states, or no child's table tells them apart."""
-    told = []
-    for family in families:
-        names = [variable.name for variable in family]
-        if hidden.name not in names:
-            continue
-        table = as_table(own[names[-1]]).values
-        axis = names.index(hidden.name)
-        if table.shape[axis] != len(hidden.states):
-            return True
-        if axis < len(names) - 1:
-            told.append(bool(np.ptp(table, axis=axis).max() > 0))
-    return len(hidden.states) > 1 and bool(told) and not any(told)
-
-
 def _fixed(
     fixed: Collection[str], graph: Graph, like: Network | None, families: Sequence[list[Variable]]
 ) -> frozenset[int]:
@@ -434,36 +374,3 @@ def _tied(
                 )
         groups.append(at)
     return groups
-
-
-def _possible(
-    values: Array,
-    simplices: Simplices,
-    expectation: Expectation,
-    rows: npt.NDArray[Any],
-    columns: Sequence[npt.NDArray[Any]],
-) -> Array:
-    """Tables under which every case can be, since zeros stay zeros for ever; a little is mixed in where one can't."""
-    even = MIXED_IN / simplices.sums(np.ones(len(values)))
-    if (values[simplices.pseudo > 0] == 0).any():  # the prior says that they are not
-        values = simplices.settled(values + even)
-    if values.all():
-        return values
-    _, logs = expectation(values)
-    if not np.isneginf(logs).any():
-        return values
-
-    def row() -> int:
-        case = rows[int(np.isneginf(logs).argmax())]
-        return int(np.logical_and.reduce([c == code for c, code in zip(columns, case, strict=True)]).argmax())
-
-    warnings.warn(
-        f"the tables to start from rule out row {row()}: {MIXED_IN:.0%} of equal chances was mixed into them",
-        PlausibleWarning,
-        stacklevel=4,
-    )
-    values = simplices.settled(values + even)
-    _, logs = expectation(values)
-    if np.isneginf(logs).any():
-        raise DataError(f"row {row()} has probability 0 by the tables that are fixed; mend the row, or free a table")
-    return values

@@ -84,10 +84,13 @@ class Sampled:
         worth = weights.sum(axis=1) ** 2 / (weights**2).sum(axis=1)
         return float(self._shares @ worth) < UNEVEN * self._samples * float(self._shares.sum())
 
-    def redraw(self, values: Array) -> None:
-        """New completions under these parameters; gains are counted on from there."""
+    def redrawn(self, values: Array, counts: Array) -> Array | None:
+        """The same parameters, if their completions were uneven and so drawn anew; gains are counted on from there."""
+        if not self.uneven(values):
+            return None
         self._gained = self(values)[1]
         self._draw(values)
+        return values
 
     def _draw(self, values: Array) -> None:
         with np.errstate(divide="ignore"):
