@@ -87,7 +87,9 @@ def test_what_can_not_be_is_said():
             {network.names[0]: np.full(len(network.variables[0].states), 1 / len(network.variables[0].states))},
         )
     with pytest.raises(CallError, match="continuous variables"):
-        query_intervals(count({"y": ["x"]}, mixed()), ["y"])
+        query_intervals(count({"y": ["switch"]}, mixed()), ["y"])
+    with pytest.raises(CallError, match="all variables are continuous"):
+        parameter_intervals(count({"y": ["x"]}, mixed()))
     hidden = fit_hidden(network, gappy(cases, 0.2, 1))
     with pytest.warns(PlausibleWarning, match="too narrow"):
         intervals = parameter_intervals(hidden.counted)

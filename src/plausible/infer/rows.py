@@ -312,6 +312,13 @@ def distinct(columns: Sequence[npt.NDArray[np.signedinteger[Any]]]) -> tuple[npt
     return rows, often
 
 
+def _packed(marks: npt.NDArray[np.bool_]) -> Codes:
+    """Rows of marks, 32 to a number."""
+    bits = np.packbits(marks, axis=1)
+    words: Codes = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 4))).view(np.int32)
+    return words
+
+
 class Expectation:
     """The E step over the same rows again and again: from parameters to expected counts.
 
@@ -342,7 +349,7 @@ class Expectation:
         some, throughout = gaps.any(axis=0), gaps.all(axis=0)
         seen, mixed = np.flatnonzero(~some).tolist(), np.flatnonzero(some & ~throughout).tolist()
         single = tree.schedule(seen, mixed, (), everything=True, memory=np.inf)
-        first, which = _native.distinct_rows(gaps.astype(np.int32))
+        first, which = _native.distinct_rows(_packed(gaps))
         pooled = len(rows) * single.entries * ENTRY
         apart = not tree.affordable(single, memory) or pooled > len(first) * (CALL + VISIT * len(tree.names))
         patterns = [(seen, mixed, np.arange(len(rows)))]

@@ -165,7 +165,9 @@ def _tail(level: float) -> float:
 
 def _posterior(counted: Counted) -> dict[str, Array]:
     """n + a of each table."""
-    if counted.pseudo and not any(a.any() for a in counted.pseudo.values()):
+    if not counted.pseudo:
+        raise CallError("all variables are continuous; intervals are those of tables")
+    if not any(a.any() for a in counted.pseudo.values()):
         raise CallError(
             "maximum likelihood has no prior, so its intervals would have no width where a state was never seen; "
             "learn with a rule that has one: bdeu, laplace, m-estimate or dirichlet"
