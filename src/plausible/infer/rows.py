@@ -346,23 +346,26 @@ class Expectation:
         tree.own_tables("counting")
         self._rows, self._shares, self._threads = rows, shares, threads
         gaps = rows == GAP
-        some, throughout = gaps.any(axis=0), gaps.all(axis=0)
-        seen, mixed = np.flatnonzero(~some).tolist(), np.flatnonzero(some & ~throughout).tolist()
-        single = tree.schedule(seen, mixed, (), everything=True, memory=np.inf)
+        some = gaps.any(axis=0)
+        single = self._schedule(tree, some, 1, np.inf)
         first, which = _native.distinct_rows(_packed(gaps))
         pooled = len(rows) * single.entries * ENTRY
         apart = not tree.affordable(single, memory) or pooled > len(first) * (CALL + VISIT * len(tree.names))
-        patterns = [(seen, mixed, np.arange(len(rows)))]
+        patterns = [(some, np.arange(len(rows)))]
         if len(first) > 1 and apart and len(first) * len(tree.names) <= MOST_PATTERNS:
             order = np.argsort(which, kind="stable")
             groups = np.split(order, np.flatnonzero(np.diff(which[order])) + 1)
-            patterns = [(np.flatnonzero(~gaps[members[0]]).tolist(), [], members) for members in groups]
-        self._parts = [(members, self._schedule(tree, whole, weighed, memory)) for whole, weighed, members in patterns]
+            patterns = [(gaps[members[0]], members) for members in groups]
+        self._parts = []
+        for empty, members in patterns:
+            wide = _wide(self._schedule(tree, empty, 1, memory))
+            self._parts.append((members, self._schedule(tree, empty, wide, memory)))
 
     @staticmethod
-    def _schedule(tree: Engine, seen: list[int], mixed: list[int], memory: float | None) -> _native.Schedule:
-        single = tree.schedule(seen, mixed, (), everything=True, memory=memory)
-        return tree.schedule(seen, mixed, (), everything=True, rows=_wide(single), memory=memory)
+    def _schedule(tree: Engine, empty: npt.NDArray[np.bool_], rows: int, memory: float | None) -> _native.Schedule:
+        """Cut at what is seen. What can be empty is weighed, by 1 in all states, so that it counts though barren."""
+        seen, weighed = (np.flatnonzero(marks).tolist() for marks in (~empty, empty))
+        return tree.schedule(seen, weighed, (), everything=True, rows=rows, memory=memory)
 
     def __call__(self, values: Array) -> tuple[Array, Array]:
         """The expected counts, laid out as `tree.values`, and the log probability of each row."""
