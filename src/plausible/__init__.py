@@ -40,6 +40,7 @@ _PUBLIC = {
     "read": "files",
     "write": "files",
     "load": "files.model",
+    "load_model": "files.model",
     "save": "files.model",
     "Graph": "graph",
     "sample": "infer.approximate",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from plausible.cpds import Table
 from plausible.errors import CallError
 from plausible.infer.approximate import Method, estimate, gibbs, loopy, sample, weighting
 from plausible.infer.engine import Impossible
@@ -204,5 +205,8 @@ def test_auto_has_an_answer_where_exact_inference_is_too_large() -> None:
     found = estimate(rare, {"v11": "1"}, memory=1)
     assert found.method == "loopy"
     assert found.posteriors["v0"][1] == pytest.approx(1)
+    few = rare.replace(Table(rare["v0"].child, (), [0.98, 0.02]))
+    assert weighting(few, {"v11": "1"}).effective < 100
+    assert estimate(few, {"v11": "1"}, memory=1).method == "loopy"
     with pytest.raises(CallError, match=r"too rare for weighting.*method 'loopy'"):
         weighting(rare, {"v11": "1"})

@@ -197,6 +197,9 @@ def test_explain(run: Run, rain: Path) -> None:
     assert "1 more -" in out
     _, out, _ = run("explain", rain, "a=b", "--given", "Rain=yes", "--format", "table")  # rules sprinkling out
     assert "+" + "█" * 16 in out
+    (why,) = rows(run("explain", rain, "Rain", "--given", "Grass=wet", "--do", "a=b=no")[1])
+    assert why["score"] == pytest.approx(np.log(0.2 * 0.7 / (0.8 * 0.05)))
+    assert "Rain\nno: 80%" in run("draw", rain, "--do", "a=b=yes")[1].replace(".0%", "%")
     for words, said in (
         (["Rain", "--row", 3], "for documents and tables"),
         (["rain"], "did you mean 'Rain'"),
@@ -303,8 +306,9 @@ def test_networks_with_continuous_variables(run: Run, tmp_path: Path) -> None:
     assert np.mean([float(line.split(",")[1]) for line in out.splitlines()[1:]]) == pytest.approx(165, abs=2)
     assert run("sample", path, "--given", "size=3")[0] == 2
     assert run("query", path, "--joint")[0] == 2
-    _, out, _ = run("info", path)
+    _, out, _ = run("info", path, "--given", "sex=f")
     assert rows(out)[0]["parameters"] == 5
+    assert rows(out)[0]["log_density_of_evidence"] == pytest.approx(np.log(0.5))
     assert run("draw", path)[1].startswith("<svg")
 
 

@@ -189,6 +189,8 @@ def test_conflict_and_sensitivity_count_each_text() -> None:
 
 def test_what_texts_can_not_do() -> None:
     network = with_texts(0)
+    with pytest.raises(DataError, match="row 1: 't0' is a text: give it as a string, not 3"):
+        predict(network, {"t0": ["a", 3]})
     label, text = network["v0"].child, Variable("t", "text")
     with pytest.raises(CallError, match="'t0' is a text: it can be given"):
         query(network, "t0")

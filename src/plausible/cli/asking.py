@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.evidence import complete_state, complete_subject, given_option
+from plausible.cli.evidence import asking_options, complete_state, complete_subject
 from plausible.cli.options import threads_option
 from plausible.errors import CallError
 
@@ -193,7 +193,7 @@ def _share(top: str | None) -> float | int | None:
 @click.command(short_help="Why a document is of its class, or a network believes something.")
 @click.argument("model_file", metavar="MODEL", type=click.Path())
 @click.argument("source", metavar="SOURCE|VARIABLE", shell_complete=complete_subject)
-@given_option
+@asking_options
 @click.option(
     "--for",
     "label",
@@ -217,6 +217,7 @@ def explain(
     model_file: str,
     source: str,
     given: tuple[str, ...],
+    do: tuple[str, ...],
     label: str | None,
     against: str | None,
     top: int,
@@ -243,10 +244,10 @@ def explain(
 
         if row is not None or where is not None or encoding is not None:
             raise CallError("--row, --where and --encoding are for documents and tables; this is a network")
-        network_reasons(model_file, source, given, label, against, top, bits, format_)
+        network_reasons(model_file, source, given, do, label, against, top, bits, format_)
         return
-    if given:
-        raise CallError("--given is for networks; this is a model of documents")
+    if given or do:
+        raise CallError("--given and --do are for networks; this is a model of documents")
     from plausible.answers import explain as why
     from plausible.files.model import load_model
 
@@ -341,9 +342,9 @@ def words(model_file: str, label: str | None, top: int, format_: show.Format | N
 
 @click.command(short_help="What a model or network is.")
 @click.argument("model_file", metavar="MODEL", type=click.Path())
-@given_option
+@asking_options
 @show.format_option
-def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -> None:
+def info(model_file: str, given: tuple[str, ...], do: tuple[str, ...], format_: show.Format | None) -> None:
     """What a model is: its classes, its vocabulary, its rules. What a network is, and what asking it costs.
 
     \b
@@ -358,10 +359,10 @@ def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -
     if is_network(model_file):
         from plausible.cli.insight import network_info
 
-        network_info(model_file, given, format_)
+        network_info(model_file, given, do, format_)
         return
-    if given:
-        raise CallError("--given is for networks; this is a model of documents")
+    if given or do:
+        raise CallError("--given and --do are for networks; this is a model of documents")
     from plausible.files.model import load_model
 
     model = load_model(model_file)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from plausible.cli.options import add
 from plausible.errors import CallError, PlausibleError, unknown
 
 if TYPE_CHECKING:
@@ -21,6 +22,14 @@ LARGEST_COMPLETED = 20 << 20
 """Bytes of the largest file that is read while a person waits for a completion."""
 
 KINDS = ("not:", "likelihood:", "soft:")
+
+
+def asked(network_file: str, given: Iterable[str], do: Iterable[str]) -> tuple[Network, dict[str, Any]]:
+    """The network in a file once some variables are set from outside, and the evidence on it."""
+    from plausible.files import read
+
+    network = actions(read(network_file), do)
+    return network, parsed(network, given)
 
 
 def parsed(network: Network, given: Iterable[str]) -> dict[str, Any]:
@@ -222,11 +231,20 @@ def _path(ctx: click.Context) -> str | None:
     return ctx.params.get("network_file") or ctx.params.get("model_file") or next(iter(ctx.args), None)
 
 
-given_option = click.option(
-    "--given",
-    multiple=True,
-    metavar="VAR=STATE",
-    shell_complete=complete_finding,
-    help="What is known: VAR=state (or its number from 0, VAR=#2), VAR=not:state, VAR=likelihood:.2,.8 or "
-    "VAR=soft:.2,.8; @FILE for many.",
+asking_options = add(
+    click.option(
+        "--given",
+        multiple=True,
+        metavar="VAR=STATE",
+        shell_complete=complete_finding,
+        help="What is known: VAR=state (or its number from 0, VAR=#2), VAR=not:state, VAR=likelihood:.2,.8 or "
+        "VAR=soft:.2,.8; @FILE for many.",
+    ),
+    click.option(
+        "--do",
+        multiple=True,
+        metavar="VAR=STATE",
+        shell_complete=complete_finding,
+        help="What is set from outside: the arcs into VAR are cut.",
+    ),
 )

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from plausible.cli import show
-from plausible.cli.evidence import parsed
+from plausible.cli.evidence import asked
 
 if TYPE_CHECKING:
     from plausible.cpds import CPD
@@ -19,6 +19,7 @@ def network_reasons(
     network_file: str,
     variable: str,
     given: tuple[str, ...],
+    do: tuple[str, ...],
     label: str | None,
     against: str | None,
     top: int,
@@ -26,12 +27,10 @@ def network_reasons(
     format_: show.Format | None,
 ) -> None:
     """Print what each finding says for a state of a variable and against another."""
-    from plausible.files import read
     from plausible.infer.attribution import reasons
     from plausible.infer.exact import conflict
 
-    network = read(network_file)
-    evidence = parsed(network, given)
+    network, evidence = asked(network_file, given, do)
     why = reasons(network, variable, evidence, label, against)
     why = why.in_bits() if bits else why
     record = {**asdict(why), "conflict": conflict(network, evidence)}
@@ -96,9 +95,10 @@ def sensitivities(
     show.rows(records, format_, columns)
 
 
-def network_info(network_file: str, given: tuple[str, ...], format_: show.Format | None) -> None:
-    """Print the facts of a network file."""
-    record = network_facts(network_file, given)
+def network_info(network_file: str, given: tuple[str, ...], do: tuple[str, ...], format_: show.Format | None) -> None:
+    """Print the facts of a network file, the cost of an exact query with this evidence included."""
+    network, evidence = asked(network_file, given, do)
+    record = {"network": network_file, **network_facts(network, evidence)}
 
     def as_table() -> str:
         def rows() -> Iterator[dict[str, str]]:
@@ -112,16 +112,14 @@ def network_info(network_file: str, given: tuple[str, ...], format_: show.Format
     show.one(record, format_, as_table)
 
 
-def network_facts(network_file: str, given: tuple[str, ...]) -> dict[str, Any]:
-    """What `info` says of a network file, the cost of an exact query with this evidence included."""
+def network_facts(network: Network, evidence: Evidence) -> dict[str, Any]:
+    """What `info` says of a network."""
     from math import inf
 
-    from plausible.files import read
     from plausible.infer.engine import engine
+    from plausible.infer.gaussian import ask_mixed
 
-    network = read(network_file)
     facts: dict[str, Any] = {
-        "network": network_file,
         "name": network.name or None,
         "variables": len(network),
         "arcs": len(network.graph.arcs),
@@ -130,8 +128,8 @@ def network_facts(network_file: str, given: tuple[str, ...]) -> dict[str, Any]:
         "most_parents": max((len(p) for p in network.graph.parents.values()), default=0),
     }
     if any(variable.kind == "continuous" for variable in network.variables):
-        return facts
-    tree, evidence = engine(network), parsed(network, given)
+        return facts | ({"log_density_of_evidence": ask_mixed(network, evidence).log_density} if evidence else {})
+    tree = engine(network)
     found = tree.findings(evidence)
     schedule = tree.schedule(found.seen, {**found.weighed, **found.soft}, memory=inf)
     cost = tree.cost(schedule)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.evidence import actions, complete_finding, complete_state, complete_variable, given_option, parsed
+from plausible.cli.evidence import asked, asking_options, complete_state, complete_variable
 from plausible.cli.insight import next_observations, sensitivities
-from plausible.cli.options import add, threads_option
+from plausible.cli.options import threads_option
 from plausible.errors import CallError
 
 if TYPE_CHECKING:
@@ -21,26 +21,8 @@ METHODS = ("auto", "exact", "weighting", "gibbs", "loopy")
 
 network_argument = click.argument("network_file", metavar="NETWORK", type=click.Path())
 
-asking_options = add(
-    given_option,
-    click.option(
-        "--do",
-        multiple=True,
-        metavar="VAR=STATE",
-        shell_complete=complete_finding,
-        help="What is set from outside: the arcs into VAR are cut.",
-    ),
-)
-
 from_option = click.option("--from", "read_as", metavar="FORMAT", help="Of the file; recognised when not given.")
 seed_option = click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of chance.")
-
-
-def _asked(network_file: str, given: tuple[str, ...], do: tuple[str, ...]) -> tuple[Network, Evidence]:
-    from plausible.files import read
-
-    network = actions(read(network_file), do)
-    return network, parsed(network, given)
 
 
 def _say(log_probability: float | None, evidence: Evidence) -> None:
@@ -105,7 +87,7 @@ def query(
       plausible query alarm.bif HYPOVOLEMIA --given HRBP=HIGH --sensitivity TRUE
       plausible query learned.plausible CO --given HRBP=HIGH --interval .95
     """
-    network, evidence = _asked(network_file, given, do)
+    network, evidence = asked(network_file, given, do)
     for name in variables:
         if network[name].child.kind == "text":
             raise CallError(f"{name!r} is a text: it can be given, and drawn, but has no posterior")
@@ -116,21 +98,21 @@ def query(
         "--sensitivity": sensitivity is not None,
         "--interval": interval is not None,
     }
-    asked = [name for name, wanted in questions.items() if wanted]
-    if len(asked) > 1:
-        raise CallError(f"{' and '.join(asked)} are {len(asked)} questions; ask one at a time")
-    if asked and method not in ("auto", "exact"):
-        raise CallError(f"--method {method} gives no {asked[0]}; leave it out")
+    wanted = [name for name, said in questions.items() if said]
+    if len(wanted) > 1:
+        raise CallError(f"{' and '.join(wanted)} are {len(wanted)} questions; ask one at a time")
+    if wanted and method not in ("auto", "exact"):
+        raise CallError(f"--method {method} gives no {wanted[0]}; leave it out")
     if (next_ or sensitivity is not None) and len(variables) != 1:
-        raise CallError(f"{asked[0]} is about one variable; name it")
+        raise CallError(f"{wanted[0]} is about one variable; name it")
     bytes_ = None if memory is None else memory * 2**20
     if interval is not None:
         if do:
             raise CallError("--interval is about what was learned, and --do cuts that; leave one out")
         _intervals(network_file, variables or network.names, evidence, interval, seed, format_)
     elif _is_mixed(network):
-        if asked or method != "auto":
-            raise CallError(f"a network with continuous variables does not take {asked[0] if asked else '--method'}")
+        if wanted or method != "auto":
+            raise CallError(f"a network with continuous variables does not take {wanted[0] if wanted else '--method'}")
         _mixed(network, variables, evidence, seed, format_)
     elif next_:
         next_observations(network, variables[0], evidence, top, format_)
@@ -198,7 +180,7 @@ def _posteriors(
     memory: float | None,
     format_: show.Format | None,
 ) -> None:
-    from plausible.infer.approximate import estimate
+    from plausible.infer.approximate import FEWEST, estimate
 
     found = estimate(
         network,
@@ -215,7 +197,8 @@ def _posteriors(
     if found.method == "loopy":
         click.echo("Answered by loopy propagation: how far off it is can't be told.", err=True)
     elif found.method != "exact":
-        click.echo(f"Answered by {found.method}, worth {found.effective:,.0f} independent samples.", err=True)
+        doubt = "" if found.effective >= FEWEST else ": too few to rely on the errors; try --method loopy"
+        click.echo(f"Answered by {found.method}, worth {found.effective:,.0f} independent samples{doubt}.", err=True)
     _say(found.log_probability, evidence)
     records: list[dict[str, Any]] = [
         {"variable": name, "state": state, "probability": float(p), "error": float(error)}
@@ -289,7 +272,7 @@ def sample(
     """
     from plausible.infer.approximate import sample as drawn
 
-    network, evidence = _asked(network_file, given, do)
+    network, evidence = asked(network_file, given, do)
     rows: Iterator[list[Any]]
     if any(variable.kind != "categorical" for variable in network.variables):
         rows = _mixed_cases(network, count, evidence, seed)
@@ -326,9 +309,9 @@ def _mixed_cases(network: Network, count: int, evidence: Evidence, seed: int) ->
 @click.command(short_help="A picture of a network.")
 @network_argument
 @click.option("-o", "output", type=click.Path(), metavar="FILE.svg", help="The picture; printed when not given.")
-@given_option
+@asking_options
 @click.option("--no-beliefs", is_flag=True, help="Leave the bars out.")
-def draw(network_file: str, output: str | None, given: tuple[str, ...], no_beliefs: bool) -> None:
+def draw(network_file: str, output: str | None, given: tuple[str, ...], do: tuple[str, ...], no_beliefs: bool) -> None:
     """A network as a picture (SVG), with what it believes in the nodes.
 
     \b
@@ -337,7 +320,7 @@ def draw(network_file: str, output: str | None, given: tuple[str, ...], no_belie
     """
     from plausible.drawing import draw as drawn
 
-    network, evidence = _asked(network_file, given, ())
+    network, evidence = asked(network_file, given, do)
     svg = drawn(network, evidence, method=None if no_beliefs else "auto")
     if output is None:
         click.echo(svg, nl=False)

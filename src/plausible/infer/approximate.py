@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log
@@ -32,6 +33,9 @@ CHAINS = 16
 
 SOFT_TOLERANCE = 1e-9
 """How near the distributions given as evidence are met."""
+
+FEWEST = 100
+"""Independent samples that an answer by weighting must be worth, or its errors can't be told."""
 
 LARGEST_BLOCK = 4096
 """Table entries of the variables that Gibbs sampling draws at once."""
@@ -349,8 +353,8 @@ def estimate(
 ) -> Estimate:
     """The posterior of every variable by the method named.
 
-    "auto" is exact where that is affordable, else by weighting, and by loopy propagation where no sample agrees with
-    the evidence. Exact answers may be for some `variables` only, which can be far cheaper.
+    "auto" is exact where that is affordable, else by weighting, and by loopy propagation where the samples that agree
+    with the evidence are worth fewer than 100. Exact answers for some `variables` only can be far cheaper.
     """
     if method == "weighting":
         return weighting(network, given, precision=precision, seed=seed, threads=threads)
@@ -365,10 +369,11 @@ def estimate(
     asked = None if variables is None else [tree.position(name) for name in variables]
     schedule = tree.schedule(found.seen, {**found.weighed, **found.soft}, asked, memory=inf)
     if method == "auto" and not tree.affordable(schedule, memory):
-        try:
-            return weighting(network, given, precision=precision, seed=seed, threads=threads)
-        except NoSample:
-            return loopy(network, given)
+        with suppress(NoSample):
+            drawn = weighting(network, given, precision=precision, seed=seed, threads=threads)
+            if drawn.effective >= FEWEST:
+                return drawn
+        return loopy(network, given)
     answer = ask(network, given, variables, memory=memory)
     errors = {name: np.zeros_like(values) for name, values in answer.posteriors.items()}
     return Estimate(answer.posteriors, errors, answer.log_probability, 0, inf, "exact")

@@ -19,7 +19,10 @@ MOST_EXACT = 12
 """Findings of which all sets are looked at; of more, sets that random orders of them pass through."""
 
 ORDERS = 200
-"""Random orders, each with its reverse."""
+"""Random orders, each with its reverse; fewer where a query is dear."""
+
+WORK = 4e9
+"""Table entries gone through in all, some seconds."""
 
 LEAST = -1e300
 """Stands for ln 0 where all states are ruled out."""
@@ -109,9 +112,14 @@ def reasons(
     against : str or int, optional
         The state to hold it against; by default the most probable other one.
     seed : int
-        Of the orders, where there are more than 12 findings.
+        Of the orders, where there are more than 12 findings or a query is dear.
     memory : float, optional
         Bytes that the tables may take.
+
+    Raises
+    ------
+    Impossible
+        Where the evidence has probability 0.
 
     Examples
     --------
@@ -158,7 +166,11 @@ def reasons(
                 known[kept] = float(np.log(p[one]) - np.log(p[other]))
         return known[kept]
 
-    weights, errors = (_exact if len(vectors) <= MOST_EXACT else _sampled)(odds, len(vectors), seed)
+    count, runs = len(vectors), WORK / max(schedule.entries, 1)
+    if count <= MOST_EXACT and (1 << count) <= max(runs, 8):
+        weights, errors = _exact(odds, count), [0.0] * count
+    else:
+        weights, errors = _sampled(odds, count, int(min(max(runs / (2 * count), 4), ORDERS)), seed)
     said = [
         Reason(
             finding_in_words(tree, name, given[name]),
@@ -215,7 +227,7 @@ def _held(
     return one, other
 
 
-def _exact(odds: Odds, count: int, _: int) -> tuple[list[float], list[float]]:
+def _exact(odds: Odds, count: int) -> list[float]:
     """The mean gain of each finding over all orders, by the sets that come before it."""
     weights = []
     for bit in range(count):
@@ -226,25 +238,25 @@ def _exact(odds: Odds, count: int, _: int) -> tuple[list[float], list[float]]:
                 gains.append(_gain(odds, before, bit))
                 shares.append(factorial(size) * factorial(count - size - 1) / factorial(count))
         weights.append(_mean(np.array(gains), np.array(shares)))
-    return weights, [0.0] * count
+    return weights
 
 
-def _sampled(odds: Odds, count: int, seed: int) -> tuple[list[float], list[float]]:
+def _sampled(odds: Odds, count: int, orders: int, seed: int) -> tuple[list[float], list[float]]:
     """The same over random orders, each with its reverse, and the standard errors."""
     rng = np.random.default_rng(seed)
-    gains = np.zeros((ORDERS, 2, count))
-    for pair in range(ORDERS):
+    gains = np.zeros((orders, 2, count))
+    for pair in range(orders):
         order = rng.permutation(count).tolist()
         for turn, bits in enumerate((order, order[::-1])):
             before = 0
             for bit in bits:
                 gains[pair, turn, bit] = _gain(odds, before, bit)
                 before |= 1 << bit
-    even = np.full(2 * ORDERS, 1 / (2 * ORDERS))
+    even = np.full(2 * orders, 1 / (2 * orders))
     weights = [_mean(gains[:, :, bit].ravel(), even) for bit in range(count)]
     with np.errstate(invalid="ignore"):
         pairs = gains.mean(axis=1)
-        errors = pairs.std(axis=0, ddof=1) / np.sqrt(ORDERS)
+        errors = pairs.std(axis=0, ddof=1) / np.sqrt(orders)
     return weights, np.where(np.isfinite(errors), errors, 0.0).tolist()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible import _native
-from plausible.cpds import Array, state_index
+from plausible.cpds import Array, Words, state_index
 from plausible.errors import CallError, DataError
 from plausible.infer.engine import Engine, engine
 from plausible.infer.evidence import text_likelihood, unknown_variable
@@ -173,9 +173,16 @@ def _text_likelihoods(tree: Engine, columns: Columns) -> dict[int, Array]:
         if name in columns:
             i = tree.position(cpd.parents[0].name)
             silent = np.zeros(tree.states[i])
-            said = [silent if _empty(text) else text_likelihood(cpd, text) for text in columns[name]]
+            said = [silent if _empty(text) else _said(cpd, text, row) for row, text in enumerate(columns[name])]
             found[i] = found.get(i, 0.0) + np.array(said).reshape(-1, tree.states[i])
     return found
+
+
+def _said(cpd: Words, text: Any, row: int) -> Array:
+    try:
+        return text_likelihood(cpd, text)
+    except CallError as error:
+        raise DataError(f"row {row}: {error}") from None
 
 
 def _empty(cell: Any) -> bool:
