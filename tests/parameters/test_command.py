@@ -119,6 +119,8 @@ def test_gaps_and_hidden_variables(folder):
     assert read(folder / "h.bif")["either"].child.states == ("1", "2", "3")
     assert read(folder / "h.bif")["smoke"].values.tolist() == [0.5, 0.5]
     assert found["stopped"] == "iterations"
+    (found,), _ = plausible(folder, *words, "--restarts", "0")
+    assert found["run"] == 1
     _, said = plausible(folder, "update", "g.plausible", "all.csv", status=2)
     assert "expected ones" in said
 

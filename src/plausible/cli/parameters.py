@@ -73,18 +73,23 @@ def taken(given: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
     """The network and its options, taken out of a command's parameters; CallError where they don't go together."""
     network = given.pop("network")
     own = {name: given.pop(name) for name in NAMES}
-    own = {name: value for name, value in own.items() if value not in (None, (), False)}
+    own = {name: value for name, value in own.items() if _said(value)}
     if network is None and own:
         raise CallError(
             f"--{next(iter(own)).replace('_', '-')} goes with --network NET; this learns a model of classes"
         )
     if network is not None:
-        others = [n for n, value in given.items() if n not in READING and value not in (None, (), False)]
+        others = [n for n, value in given.items() if n not in READING and _said(value)]
         if others:
             name = "as" if others[0] == "kinds" else others[0].replace("_", "-")
             raise CallError(f"--{name} is for models of classes; with --network NET the network says what there is")
         own |= {name: given[name] for name in READING}
     return network, own
+
+
+def _said(value: object) -> bool:
+    """Whether an option was given; 0 is a value."""
+    return not (value is None or value is False or value == ())
 
 
 def learn_network(
