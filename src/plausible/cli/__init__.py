@@ -17,6 +17,7 @@ COMMANDS = {
     "evaluate": "learning",
     "estimate": "learning",
     "merge": "learning",
+    "update": "learning",
     "forget": "learning",
     "classify": "asking",
     "rank": "asking",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -52,6 +52,9 @@ def _say(log_probability: float | None, evidence: Evidence) -> None:
 @click.option(
     "--precision", type=click.FloatRange(0, min_open=True), metavar="X", help="Sample until errors are below."
 )
+@click.option(
+    "--interval", type=float, metavar="P", help="Also where the answer lies with probability P, by the counts: 0.95."
+)
 @seed_option
 @threads_option
 @click.option("--memory", type=click.FloatRange(0, min_open=True), metavar="MB", help="That tables may take. [2048]")
@@ -68,6 +71,7 @@ def query(
     top: int,
     method: str,
     precision: float | None,
+    interval: float | None,
     seed: int,
     threads: int | None,
     memory: float | None,
@@ -81,6 +85,7 @@ def query(
       plausible query alarm.bif CO BP --joint --do LVFAILURE=TRUE
       plausible query alarm.bif HYPOVOLEMIA --given HRBP=HIGH --next
       plausible query alarm.bif HYPOVOLEMIA --given HRBP=HIGH --sensitivity TRUE
+      plausible query learned.plausible CO --given HRBP=HIGH --interval .95
     """
     network, evidence = asked(network_file, given, do)
     for name in variables:
@@ -91,6 +96,7 @@ def query(
         "--most-probable": most_probable,
         "--next": next_,
         "--sensitivity": sensitivity is not None,
+        "--interval": interval is not None,
     }
     wanted = [name for name, said in questions.items() if said]
     if len(wanted) > 1:
@@ -100,7 +106,11 @@ def query(
     if (next_ or sensitivity is not None) and len(variables) != 1:
         raise CallError(f"{wanted[0]} is about one variable; name it")
     bytes_ = None if memory is None else memory * 2**20
-    if _is_mixed(network):
+    if interval is not None:
+        if do:
+            raise CallError("--interval is about what was learned, and --do cuts that; leave one out")
+        _intervals(network_file, variables or network.names, evidence, interval, seed, format_)
+    elif _is_mixed(network):
         if wanted or method != "auto":
             raise CallError(f"a network with continuous variables does not take {wanted[0] if wanted else '--method'}")
         _mixed(network, variables, evidence, seed, format_)
@@ -114,6 +124,21 @@ def query(
         _joint(network, variables, evidence, bytes_, format_)
     else:
         _posteriors(network, variables, evidence, method, precision, seed, threads, bytes_, format_)
+
+
+def _intervals(
+    network_file: str,
+    variables: Sequence[str],
+    evidence: Evidence,
+    level: float,
+    seed: int,
+    format_: show.Format | None,
+) -> None:
+    from plausible.cli.parameters import show_intervals
+    from plausible.files.model import load_counted
+    from plausible.learning.uncertainty import query_intervals
+
+    show_intervals(query_intervals(load_counted(network_file), variables, evidence, level=level, seed=seed), format_)
 
 
 def _is_mixed(network: Network) -> bool:

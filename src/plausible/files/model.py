@@ -34,6 +34,7 @@ from plausible.schema import Variable
 from plausible.text import Tokens
 
 if TYPE_CHECKING:
+    from plausible.counted import Counted
     from plausible.network import Network
 
 TEXT = ("terms", "sizes.npy", "labels.npy", "documents.npy", "occurrences.npy", "masses.npy")
@@ -41,8 +42,8 @@ CATEGORICAL = ("states.json", "sizes.npy", "labels.npy", "counts.npy")
 CONTINUOUS = ("exponents.npy", "sizes.npy", "digits.npy")
 
 
-def save(model: Model | Network, path: str | os.PathLike[str]) -> None:
-    """Write a model or a network; the file is replaced whole or not at all.
+def save(model: Model | Network | Counted, path: str | os.PathLike[str]) -> None:
+    """Write a model, or a network with or without its counts; the file is replaced whole or not at all.
 
     Examples
     --------
@@ -94,8 +95,8 @@ def _families(columns: Columns) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         yield f"column.{i}", variable.name, CONTINUOUS if variable.kind == "continuous" else CATEGORICAL
 
 
-def load(path: str | os.PathLike[str]) -> Model | Network:
-    """Read a model or a network that `save` wrote.
+def load(path: str | os.PathLike[str]) -> Model | Network | Counted:
+    """Read a model or a network that `save` wrote; with its counts, if it was learned here.
 
     Raises
     ------
@@ -106,9 +107,9 @@ def load(path: str | os.PathLike[str]) -> Model | Network:
     """
     data, name = _read(path)
     if NETWORK_START.match(data):
-        from plausible.files.plausible import parse_plausible
+        from plausible.files.plausible import parse_counted
 
-        return parse_plausible(data, name)
+        return parse_counted(data, name)
     return from_bytes(data, name)
 
 
@@ -118,6 +119,21 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     if NETWORK_START.match(data):
         raise CallError(f"{name} holds a belief network, not a model of classes; ask it with `plausible query {name}`")
     return from_bytes(data, name)
+
+
+def load_counted(path: str | os.PathLike[str]) -> Counted:
+    """Read a network with the counts it was learned from; CallError where the file has none."""
+    from plausible.counted import Counted
+    from plausible.files.plausible import parse_counted
+
+    data, name = _read(path)
+    found = parse_counted(data, name) if NETWORK_START.match(data) else None
+    if isinstance(found, Counted):
+        return found
+    raise CallError(
+        f"{name} holds no network with the counts it was learned from; a model file keeps them: "
+        "`plausible learn cases.csv --network net.bif -o net.plausible`"
+    )
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[bytes, str]:

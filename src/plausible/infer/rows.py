@@ -28,6 +28,15 @@ ENTRY = 1.2e-9
 COMPILING = 5e-6
 """Seconds that a variable takes when a schedule is compiled."""
 
+CALL, VISIT = 1e-4, 1e-6
+"""Seconds that a pattern of gaps with its own schedule takes, and each of its variables, beside its tables."""
+
+MOST_PATTERNS = 2_000_000
+"""Patterns of gaps times variables, beyond which their schedules would take too much memory."""
+
+BLOCK = 1 << 18
+"""Rows that are widened at once."""
+
 
 def codes(network: Network, table: Columns | Any) -> Codes:
     """The rows of a table as state indices, shape (rows, variables); -1 where a cell is empty.
@@ -278,18 +287,100 @@ def expected_counts(
     counts : list of array, one a variable, in the shape of its table
     logs : array, shape (rows,)
     """
-    tree.own_tables("counting")
     first, which = _native.distinct_rows(np.ascontiguousarray(rows, dtype=np.int32))
     weight = np.bincount(which, weights=shares, minlength=len(first)).astype(np.float64)
-    kept = np.ascontiguousarray(rows[first], dtype=np.int32)
-    gaps = kept == GAP
-    weighed = np.flatnonzero(~gaps.all(axis=0)).tolist()
-    single = tree.schedule((), weighed, (), everything=True, memory=memory)
-    schedule = tree.schedule((), weighed, (), everything=True, rows=_wide(single), memory=memory)
-    logs, flat = schedule.expected(tree.values if values is None else values, kept, weight, threads)
+    flat, logs = Expectation(tree, rows[first], weight, threads=threads, memory=memory)(
+        tree.values if values is None else values
+    )
     ends = np.cumsum([tree.sizes]).tolist()
     counts = [
         flat[end - size : end].reshape([tree.states[i] for i in scope])
         for end, size, scope in zip(ends, tree.sizes, tree.scopes, strict=True)
     ]
     return counts, logs[which]
+
+
+def distinct(columns: Sequence[npt.NDArray[np.signedinteger[Any]]]) -> tuple[npt.NDArray[Any], Array]:
+    """Rows that differ, shape (rows, columns), in the narrowest numbers; and how often each occurs.
+
+    They are looked for block by block, and then among those found, if equal rows are common.
+    """
+    count = len(columns[0])
+    parts, shares = [], []
+    for at in range(0, count, BLOCK):
+        rows = np.stack([column[at : at + BLOCK] for column in columns], axis=1)
+        first, which = _native.distinct_rows(np.ascontiguousarray(rows, dtype=np.int32))
+        parts.append(rows[first])
+        shares.append(np.bincount(which, minlength=len(first)).astype(np.float64))
+    rows, often = np.concatenate(parts), np.concatenate(shares)
+    if len(parts) > 1 and len(rows) <= count / 2:
+        first, which = _native.distinct_rows(np.ascontiguousarray(rows, dtype=np.int32))
+        rows, often = rows[first], np.bincount(which, often, len(first)).astype(np.float64)
+    return rows, often
+
+
+def _packed(marks: npt.NDArray[np.bool_]) -> Codes:
+    """Rows of marks, 32 to a number."""
+    bits = np.packbits(marks, axis=1)
+    words: Codes = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 4))).view(np.int32)
+    return words
+
+
+class Expectation:
+    """The E step over the same rows again and again: from parameters to expected counts.
+
+    One schedule serves all rows, its tables cut at the columns without a gap; or each pattern of gaps has one of its
+    own, cut at all that is seen: where the one is too wide, or a cost estimate says that it is slower.
+
+    Parameters
+    ----------
+    tree : Engine
+    rows : array of codes, shape (rows, variables)
+        Of any width of whole numbers; they are widened block by block.
+    shares : array, shape (rows,)
+        How often each row counts.
+    """
+
+    def __init__(
+        self,
+        tree: Engine,
+        rows: npt.NDArray[np.signedinteger[Any]],
+        shares: Array,
+        *,
+        threads: int = 0,
+        memory: float | None = None,
+    ) -> None:
+        tree.own_tables("counting")
+        self._rows, self._shares, self._threads = rows, shares, threads
+        gaps = rows == GAP
+        some = gaps.any(axis=0)
+        single = self._schedule(tree, some, 1, np.inf)
+        first, which = _native.distinct_rows(_packed(gaps))
+        pooled = len(rows) * single.entries * ENTRY
+        apart = not tree.affordable(single, memory) or pooled > len(first) * (CALL + VISIT * len(tree.names))
+        patterns = [(some, np.arange(len(rows)))]
+        if len(first) > 1 and apart and len(first) * len(tree.names) <= MOST_PATTERNS:
+            order = np.argsort(which, kind="stable")
+            groups = np.split(order, np.flatnonzero(np.diff(which[order])) + 1)
+            patterns = [(gaps[members[0]], members) for members in groups]
+        self._parts = []
+        for empty, members in patterns:
+            wide = _wide(self._schedule(tree, empty, 1, memory))
+            self._parts.append((members, self._schedule(tree, empty, wide, memory)))
+
+    @staticmethod
+    def _schedule(tree: Engine, empty: npt.NDArray[np.bool_], rows: int, memory: float | None) -> _native.Schedule:
+        """Cut at what is seen. What can be empty is weighed, by 1 in all states, so that it counts though barren."""
+        seen, weighed = (np.flatnonzero(marks).tolist() for marks in (~empty, empty))
+        return tree.schedule(seen, weighed, (), everything=True, rows=rows, memory=memory)
+
+    def __call__(self, values: Array) -> tuple[Array, Array]:
+        """The expected counts, laid out as `tree.values`, and the log probability of each row."""
+        counts, logs = np.zeros(len(values)), np.empty(len(self._rows))
+        for members, schedule in self._parts:
+            for at in range(0, len(members), BLOCK):
+                block = members[at : at + BLOCK]
+                rows = np.ascontiguousarray(self._rows[block], dtype=np.int32)
+                logs[block], some = schedule.expected(values, rows, self._shares[block], self._threads)
+                counts += some
+        return counts, logs
