@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "terms_object.hpp"
+#include "weights.hpp"
 
 // Which terms take part: applied when probabilities are estimated, never to the counts.
 struct VocabularyRule {
@@ -80,10 +81,9 @@ public:
     std::vector<std::string> words() const;
 
 private:
-    struct Row {  // the weights of a term: one a class if `dense`, else `size` pairs of class and weight
-        std::uint64_t offset = 0;
-        std::uint32_t size = 0;
-        bool dense = false, fits = false, inside = false;
+    struct Row {
+        Weights::Row weights;
+        bool fits = false, inside = false;
         double ground = 0;  // added to every class
     };
     struct Held {  // the counts that a document is scored with
@@ -121,8 +121,7 @@ private:
     std::vector<std::vector<std::uint64_t>> totals_;  // occurrences of each term
     std::vector<TermId> frequent_;  // terms that fit, the most frequent first: all of them, if any are to be dropped
     std::vector<std::vector<Row>> rows_;
-    std::vector<std::uint32_t> labels_;
-    std::vector<double> weights_;
+    Weights weights_;
     std::uint64_t vocabulary_ = 0, all_positions_ = 0;
     std::vector<std::uint64_t> positions_;    // occurrences of vocabulary terms in each class
     std::vector<double> intercepts_, steps_;  // of a class: at the start, and for each occurrence (term, if Bernoulli)
