@@ -33,13 +33,23 @@ public:
         rows_.resize(first + texts.size());
         share(texts.size(), 16, threads, [&](int thread, std::size_t i) {
             Reader& reader = *readers_[static_cast<std::size_t>(thread)];
-            reader.bag.begin();
+            Bag& bag = reader.bag;
+            if (bag.full()) bag.clear();
+            bag.begin();
             texts.run(i, tokenisers[static_cast<std::size_t>(thread)]);
-            reader.table.count(reader.bag, 0);
-            rows_[first + i] = {static_cast<std::uint32_t>(thread), static_cast<std::uint32_t>(reader.bag.size()), reader.ids.size()};
-            for (std::size_t e = 0; e < reader.bag.size(); ++e) {
-                reader.ids.push_back(reader.bag[e].id);
-                reader.times.push_back(reader.bag[e].times);
+            bag.each_new([&](Bag::Entry* entries, std::size_t number) {
+                for (std::size_t e = 0; e < number; ++e) {
+                    const std::uint32_t shard = Table::shard_of(entries[e].hashed);
+                    entries[e].term = reader.parts[shard].find_or_add(entries[e].key());
+                    reader.documents[shard].resize(reader.parts[shard].size());
+                }
+            });
+            rows_[first + i] = {static_cast<std::uint32_t>(thread), static_cast<std::uint32_t>(bag.size()), reader.ids.size()};
+            for (std::size_t e = 0; e < bag.size(); ++e) {
+                const TermId id = bag[e].id();
+                ++reader.documents[id.shard][id.term];
+                reader.ids.push_back(id);
+                reader.times.push_back(bag[e].times);
             }
         });
     }
@@ -75,7 +85,7 @@ public:
             for (std::size_t at = 0; at < text.size(); ++next) {
                 const std::size_t end = text.find('\n', at);
                 if (end == text.npos) throw std::invalid_argument("the terms don't end in a line's end");
-                const Key key(text.data() + at, end - at);
+                const Key key = Key::of(text.substr(at, end - at));
                 const std::uint32_t shard = Table::shard_of(key.hashed);
                 if (known.part(shard).find_or_add(key) != of[shard].size()) throw std::invalid_argument("a term is there twice");
                 of[shard].push_back(next);
@@ -83,7 +93,7 @@ public:
             }
             for (std::size_t r = 0; r < readers_.size(); ++r)
                 for (std::size_t s = 0; s < Table::shards; ++s) {
-                    const Shard& part = readers_[r]->table.part(s);
+                    const Shard& part = readers_[r]->parts[s];
                     for (std::uint32_t t = 0; t < part.size(); ++t) {
                         const std::uint32_t found = known.part(s).find(part.key(t));
                         numbers[r].of[s].push_back(found == Shard::absent ? -1 : of[s][found]);
@@ -99,8 +109,9 @@ public:
 
 private:
     struct Reader {
-        Table table;
         Bag bag;
+        Shard parts[Table::shards];
+        std::vector<std::uint32_t> documents[Table::shards];  // that hold each term
         std::vector<TermId> ids;
         std::vector<std::uint32_t> times;
     };
@@ -115,14 +126,16 @@ private:
 
     Numbers number(std::uint64_t least, std::uint64_t most, const std::unordered_set<std::string>& stop, int threads, std::string& text,
                    std::vector<std::int64_t>& with) const {
-        Table all;
+        Shard all[Table::shards];
+        std::vector<std::uint64_t> documents[Table::shards];
         Numbers numbers(readers_.size());
         share(Table::shards, 1, threads, [&](int, std::size_t s) {
             for (std::size_t r = 0; r < readers_.size(); ++r) {
-                const Shard& part = readers_[r]->table.part(s);
+                const Shard& part = readers_[r]->parts[s];
                 for (std::uint32_t t = 0; t < part.size(); ++t) {
-                    const std::uint32_t here = all.part(s).find_or_add(part.key(t));
-                    part.each(t, [&](const Cell& cell) { all.part(s).count(here, {0, cell.documents, cell.occurrences, 0}); });
+                    const std::uint32_t here = all[s].find_or_add(part.key(t));
+                    documents[s].resize(all[s].size());
+                    documents[s][here] += readers_[r]->documents[s][t];
                     numbers[r].of[s].push_back(static_cast<std::int32_t>(here));
                 }
             }
@@ -134,17 +147,16 @@ private:
         };
         std::vector<Term> kept;
         for (std::uint32_t s = 0; s < Table::shards; ++s)
-            for (std::uint32_t t = 0; t < all.part(s).size(); ++t) {
-                const std::uint64_t documents = all.part(s).cell(t, 0)->documents;
-                const std::string_view word = all.part(s).text(t);
-                if (documents >= least && documents <= most && (stop.empty() || !stop.contains(std::string(word))))
-                    kept.push_back({documents, word, s, t});
+            for (std::uint32_t t = 0; t < all[s].size(); ++t) {
+                const std::string_view word = all[s].text(t);
+                if (documents[s][t] >= least && documents[s][t] <= most && (stop.empty() || !stop.contains(std::string(word))))
+                    kept.push_back({documents[s][t], word, s, t});
             }
         std::sort(kept.begin(), kept.end(), [](const Term& a, const Term& b) {
             return a.documents != b.documents ? a.documents > b.documents : a.text < b.text;
         });
         std::vector<std::int32_t> places[Table::shards];
-        for (std::size_t s = 0; s < Table::shards; ++s) places[s].assign(all.part(s).size(), -1);
+        for (std::size_t s = 0; s < Table::shards; ++s) places[s].assign(all[s].size(), -1);
         for (std::size_t i = 0; i < kept.size(); ++i) {
             places[kept[i].shard][kept[i].term] = static_cast<std::int32_t>(i);
             with.push_back(static_cast<std::int64_t>(kept[i].documents));

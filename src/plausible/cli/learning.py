@@ -36,9 +36,21 @@ output_option = click.option(
 @click.argument("source", required=False)
 @sql_option
 @learning
+@click.option("--unlabelled", multiple=True, metavar="SOURCE", help="Documents without a class to learn from, too.")
+@click.option(
+    "--weight", default="auto", metavar="auto|X", help="What one of them counts, 0 to 1; auto: so that they help. [auto]"
+)
 @output_option
 @show.format_option
-def learn(source: str | None, sql: str | None, output: str, format_: show.Format | None, **given: Any) -> None:
+def learn(
+    source: str | None,
+    sql: str | None,
+    unlabelled: tuple[str, ...],
+    weight: str,
+    output: str,
+    format_: show.Format | None,
+    **given: Any,
+) -> None:
     """Learn to classify documents.
 
     \b
@@ -46,6 +58,7 @@ def learn(source: str | None, sql: str | None, output: str, format_: show.Format
       plausible learn tickets.csv --target queue --text subject --text body -o tickets.plausible
       plausible learn adult.csv --target income --ignore fnlwgt --as education_num=categorical -o adult.plausible
       plausible learn --sql "select text, topic from 'x.parquet'" --target topic -o x.plausible
+      plausible learn mail/ --unlabelled inbox.mbox -o mail.plausible
 
     SOURCE is a folder with one sub-folder a class, mail (mbox, Maildir), a table (CSV, TSV, JSON lines, Parquet),
     any of them gzipped, or - for standard input. Without --text every column of a table takes part: as a category, a
@@ -54,6 +67,7 @@ def learn(source: str | None, sql: str | None, output: str, format_: show.Format
     from plausible.files.model import save
     from plausible.learning.classifier import learn_from
 
+    given["unlabelled"], given["weight"] = unlabelled or None, weight
     options = learning_options(given)
     model = learn_from(opened(source, sql, options), options, progress_bar("learning"))
     save(model, output)
@@ -293,7 +307,7 @@ def forget(
             raise CallError(f"{place}: which class was it learned with? say --class NAME")
         labels = [label or str(own) for own in batch.labels]
         gone.update(batch.cells, labels, threads, batch.weights)
-    model.counts.subtract(gone.counts)
+    model.subtract(gone)
     save(model, output or model_file)
     record = {"model": output or model_file, "forgotten": gone.documents, "documents": model.documents}
     line = "{model}: {forgotten:,} forgotten, {documents:,} " + model.unit + " left\n"

@@ -158,6 +158,7 @@ def learning_options(given: dict[str, Any]) -> Options:
         "weights",
     ):
         keywords[name] = given.pop(name)
+    keywords |= {name: given.pop(name) for name in ("unlabelled", "weight") if name in given}
     keywords["kinds"] = pairs(given.pop("kinds"), "--as NAME=KIND")
     ngrams, chars = span(given.pop("ngrams")), span(given.pop("chars"))
     return options_from(ngrams=ngrams, chars=chars, **keywords)

@@ -3,7 +3,7 @@
 `model.json` says what the model is. Of its text, `text.terms` holds the terms, sorted, one a line; `text.sizes.npy` for
 each term the number of classes that have seen it; `text.labels.npy`, `text.documents.npy`, `text.occurrences.npy` and
 `text.masses.npy` for each of those the class, its documents with the term, the term's occurrences, and their damped and
-normalised sum (see native/terms.hpp).
+normalised sum (see native/terms.hpp). `expected.…` has the same of unlabelled documents, in 256ths of a document.
 
 Of column i, `column.i.…`: if it is categorical `states.json`, sorted, `sizes.npy` for each state the number of classes
 that have it, `labels.npy` and `counts.npy` for each of those the class and how often; if it is continuous three numbers
@@ -31,6 +31,7 @@ from plausible.calibration import Calibration
 from plausible.columns import Columns
 from plausible.counts import Counts
 from plausible.errors import CallError, ModelError, PlausibleError
+from plausible.expected import Expected
 from plausible.files.atomic import replacing
 from plausible.model import Model, Reading
 from plausible.priors import Rules, Smoothing
@@ -65,6 +66,7 @@ def to_bytes(model: Model) -> bytes:
         "rules": _rules_to_json(model.rules),
         "calibration": _calibration_to_json(model.calibration),
         "choice": model.choice,
+        "expected": _expected_to_json(model.expected),
     }
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
@@ -74,6 +76,11 @@ def to_bytes(model: Model) -> bytes:
             for member in members:
                 value = exported[member.split(".")[0]]
                 _add(archive, f"{start}.{member}", value if isinstance(value, bytes) else _npy(*value))
+        if model.expected is not None:
+            exported = model.expected.counts.families["text"].export(model.expected.counts.order())
+            for member in TEXT:
+                value = exported[member.split(".")[0]]
+                _add(archive, f"expected.{member}", value if isinstance(value, bytes) else _npy(*value))
     return held.getvalue()
 
 
@@ -166,21 +173,54 @@ def _model(members: dict[str, bytes], name: str) -> Model:
         calibration=_calibration_from_json(head["calibration"]),
     )
     model.choice = str(head["choice"])
+    expected: dict[str, Any] | None = head.get("expected")
     wanted = {f"{start}.{member}" for start, _, members_ in _families(model.reading.columns) for member in members_}
+    if expected is not None:
+        wanted |= {f"expected.{member}" for member in TEXT}
     odd = next((member for member in members if member not in wanted and member != "model.json"), None)
     if odd is not None:
         raise ModelError(f"{name} holds an unexpected member {odd!r}; it is no plausible model")
     for start, family, names in _families(model.reading.columns):
-        arrays: dict[str, Any] = {
-            member.split(".")[0]: _array(data) if member.endswith(".npy") else data
-            for member in names
-            for data in [members[f"{start}.{member}"]]
-        }
-        if "terms" in arrays:
-            arrays["terms"].decode()
-        model.counts.families[family].load(classes=documents, **arrays)
+        model.counts.families[family].load(classes=documents, **_arrays(members, start, names))
     model.counts = Counts(model.counts.families, {label: i for i, label in enumerate(classes)}, list(documents))
+    if expected is not None:
+        model.expected = _expected_from_json(expected, model.tokens, members)
+        model.counts.codes(list(model.expected.counts.index))
     return model
+
+
+def _arrays(members: dict[str, bytes], start: str, names: tuple[str, ...]) -> dict[str, Any]:
+    arrays: dict[str, Any] = {
+        member.split(".")[0]: _array(data) if member.endswith(".npy") else data
+        for member in names
+        for data in [members[f"{start}.{member}"]]
+    }
+    if "terms" in arrays:
+        arrays["terms"].decode()
+    return arrays
+
+
+def _expected_to_json(expected: Expected | None) -> dict[str, Any] | None:
+    if expected is None:
+        return None
+    counts = expected.counts
+    return {
+        "weight": expected.weight,
+        "documents": expected.documents,
+        "classes": {name: counts.documents[counts.index[name]] for name in counts.classes},
+    }
+
+
+def _expected_from_json(given: dict[str, Any], tokens: Tokens, members: dict[str, bytes]) -> Expected:
+    weight, documents, classes = given["weight"], given["documents"], given["classes"]
+    if not (type(weight) in (int, float) and 0 < weight <= 1 and type(documents) is int and documents > 0):
+        raise ValueError("its unlabelled documents have no weight, or there are none")
+    if list(classes) != sorted(classes) or not all(name and type(n) is int and n > 0 for name, n in classes.items()):
+        raise ValueError("the classes of its unlabelled documents are not sorted, or one has none")
+    terms = tokens.terms()
+    parts = list(classes.values())
+    terms.load(classes=parts, **_arrays(members, "expected", TEXT))
+    return Expected(weight, documents, Counts({"text": terms}, {name: i for i, name in enumerate(classes)}, parts))
 
 
 def _rules_to_json(rules: Rules) -> dict[str, Any]:
