@@ -96,7 +96,7 @@ def test_tables_are_shown(points):
         (["-k", "2", "--covariance", "full", "--column", "kind"], "needs columns of numbers"),
         (["-k", "2", "--covariance", "full", "--column", "kind", "--column", "x"], "'kind' holds categories"),
         (["-k", "2", "--column", "z"], "unknown column"),
-        (["-k", "2", "--variance", "1"], "variance needs"),
+        (["-k", "2", "--variance", "1"], "its variance need columns"),
         (["-k", "99"], "k is 99, but there are 60 rows"),
     ],
 )
@@ -122,12 +122,3 @@ def test_what_a_source_holds_decides(points):
     assert isinstance(cluster(source, 2, covariance="full").best, GaussianMixture)
     with pytest.raises(DataError, match="no values"):
         cluster(open_source([{"a": None, "b": "x"}, {"a": None, "b": "y"}]), 1)
-
-
-def test_documents_are_refused_not_clustered_by_their_names(tmp_path):
-    for kind in ("ham", "spam"):
-        (tmp_path / kind).mkdir()
-        for i in range(4):
-            (tmp_path / kind / f"{i}.txt").write_text(f"words of {kind} {i}")
-    with pytest.raises(CallError, match="holds documents; so far only tables"):
-        cluster(str(tmp_path), 2)

@@ -165,19 +165,25 @@ def _table(mixture: GaussianMixture | TableMixture, record: dict[str, Any]) -> s
     rows: list[dict[str, Any]] = []
     of_words = not hasattr(mixture, "means") and {v.kind for v in mixture.schema.variables} == {"text"}  # type: ignore[union-attr]
     for j, (weight, size) in enumerate(zip(record["weights"], record["sizes"], strict=True)):
-        row: dict[str, Any] = {"cluster": j, "weight": weight, "rows": size}
+        row: dict[str, Any] = {"cluster": j, "weight": weight, "documents" if of_words else "rows": size}
         if "means" in record:
             row |= {name: f"{value:.4g}" for name, value in zip(record["columns"], record["means"][j], strict=True)}
             rows.append(row)
             continue
+        exemplars = iter(record["clusters"][j]["exemplars"])
         for c in record["clusters"][j]["characteristics"]:
             share = "" if "±" in c["value"] else f"{c['here']:.0%} (of all {c['overall']:.0%})"
             named = {"word": c["value"]} if of_words else {"column": c["variable"], "value": c["value"]}
-            rows.append({**row, **named, "share": share})
+            rows.append({**row, **named, "share": share, "exemplar": _end(next(exemplars, ""))})
             row = dict.fromkeys(row, "")
     state = "converged" if mixture.converged else mixture.stopped
     summary = f"log-likelihood {mixture.log_likelihood:,.4f}, {mixture.iterations} iterations, {state}\n"
     return show.table(rows, list(rows[0])) + summary
+
+
+def _end(place: Any) -> str:
+    text = str(place)
+    return text if len(text) <= 40 else "…" + text[-39:]
 
 
 def _candidates(candidates: tuple[Candidate, ...]) -> str:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Indices = NDArray[np.intp]
 
 WEIGHTS = (1.0, 0.3, 0.1)
-FOLDS = 5
+FOLDS = 3
 PRIOR = 10.0
 """Documents' worth of the whole collection's words in each class, while EM runs."""
 NORM = 1.0
@@ -72,7 +72,7 @@ class Collection:
             self.rule.estimate,
             log_prior=self.rule.log_density,
             tolerance=1e-6 if thorough else 1e-5,
-            max_iterations=50 if thorough else 15,
+            max_iterations=50 if thorough else 10,
         )
         shares, _ = posterior(rows, fitted.parameters, threads)
         shares[: self.labelled] = 0

@@ -4,20 +4,21 @@ words are those of documents.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import CallError, unknown
+from plausible.errors import CallError, PlausibleWarning, unknown
 from plausible.learning.mixtures.candidates import FOLD, Choice, Criterion, choose, choose_gaussian_mixture
 from plausible.learning.mixtures.components import Covariance
 from plausible.learning.mixtures.gaussian import GaussianMixture, gaussian_mixture
 from plausible.learning.mixtures.points import read_points
 from plausible.learning.mixtures.reading import encoded, learned_rows, schema_of
 from plausible.learning.mixtures.stars import StarRows
-from plausible.learning.mixtures.tables import TableMixture, mixture_of_rows
+from plausible.learning.mixtures.tables import TableMixture, mixture_of_rows, tempered
 from plausible.learning.mixtures.words import Words
 from plausible.schema import Schema
 from plausible.sources import Source, open_source
@@ -77,6 +78,8 @@ def cluster(
             raise CallError(f"{source.name} holds documents: it has no columns to choose from; leave them out")
         text = ("text",)
     names = tuple(name for name in columns or (() if text else source.columns) if name not in (*without, *text))
+    if not names and not text:
+        raise CallError(f"no column of {source.name} is left to cluster by; leave out fewer")
     numbers = [name for name in names if name in source.numeric and name not in named]
     if text or (covariance is None and len(numbers) < len(names)):
         if covariance is not None or variance is not None:
@@ -105,10 +108,23 @@ def _of_rows(
     seed: int,
     options: dict[str, Any],
 ) -> Choice[TableMixture]:
+    if k != "auto":
+        return Choice(mixture_of_rows(rows, schema, k, words=words, seed=seed, **options), ())
+    ks: Iterable[int] = range(1, MOST + 1)
+    if words is not None:  # what words count must be the same for all candidates: what tells this many apart
+        ks = [components for components in OF_DOCUMENTS if components <= rows.count]
+        pilot = max(2, min(MOST, rows.count // 20))
+        if pilot <= rows.count:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PlausibleWarning)
+                like = mixture_of_rows(rows, schema, pilot, words=words, seed=seed, **options)
+            rows, words = tempered(rows, words, like)
+
     def fit(components: int, some: NDArray[np.intp] | None) -> TableMixture:
+        fixed: dict[str, Any] = {"words": words, "temper": False, "seed": seed, **options}
         if some is None:
-            return mixture_of_rows(rows, schema, components, words=words, seed=seed, **options)
-        return mixture_of_rows(rows.take(some), schema, components, words=words, seed=seed, **options | FOLD)
+            return mixture_of_rows(rows, schema, components, **fixed)
+        return mixture_of_rows(rows.take(some), schema, components, **fixed | FOLD)
 
     def log_density(mixture: TableMixture, some: NDArray[np.intp]) -> float:
         return float(mixture.posterior_of(rows.take(some))[1].sum())
@@ -116,13 +132,8 @@ def _of_rows(
     def left_out(mixture: TableMixture) -> float:
         return float(mixture.left_out(rows).sum())
 
-    if k != "auto":
-        return Choice(fit(k, None), ())
-    if words is None:
-        return choose(range(1, MOST + 1), rows.count, fit, log_density, left_out, by=by or "bic", seed=seed)
-    most = [components for components in OF_DOCUMENTS if components <= rows.count]
-    by = by or "leave_one_out"
-    return choose(most, rows.count, fit, log_density, left_out, by=by, folded=False, seed=seed)
+    by = by or ("bic" if words is None else "leave_one_out")
+    return choose(ks, rows.count, fit, log_density, left_out, by=by, folded=words is None, seed=seed)
 
 
 def memberships(source: Source, mixture: GaussianMixture | TableMixture) -> Iterator[tuple[str, list[float]]]:

@@ -30,7 +30,7 @@ from plausible.learning.mixtures.stars import (
     expected,
     posterior,
 )
-from plausible.learning.mixtures.words import Words
+from plausible.learning.mixtures.words import SURE, WHOLE, Words
 from plausible.schema import Schema
 from plausible.sources import open_source
 from plausible.text import Tokens
@@ -201,6 +201,7 @@ def mixture_of_rows(
     k: int,
     *,
     words: Words | None = None,
+    temper: bool = True,
     prior: float | None = None,
     restarts: int | None = None,
     seed: int | np.random.Generator = 0,
@@ -214,21 +215,53 @@ def mixture_of_rows(
 
     Parameters
     ----------
+    temper : bool
+        Let words count for more, by a factor of 2 at a time, where documents are not told apart; see `words`.
     prior : float
         m of (n_c + m p) / (n + m), in rows; p is equal for the values of a variable, and a word's share of all words.
-        By default 1, and 20 of documents.
+        By default 1; of documents 20, or a fifth of a component's where there are few.
     restarts : int
         Starts from seeds far from one another, 10 by default; the best is kept. Of documents it is 3, in a sample, and
         only the best is climbed from.
     tolerance, max_iterations, max_seconds, progress
-        As in `plausible.learning.em`; the tolerance is 1e-9, and 1e-5 with text.
+        As in `plausible.learning.em`; the tolerance is 1e-9, and 3e-5 with text.
     """
     threads, rng = threads or os.cpu_count() or 1, np.random.default_rng(seed)
     if k < 1 or (restarts is not None and restarts < 1):
         raise CallError(f"k ({k}) and restarts ({restarts}) must be at least 1")
     if k > rows.count:
         raise CallError(f"k is {k}, but there are {rows.count} rows: choose k of at most {rows.count}")
-    rule = _prior(rows, schema, prior)
+    limits: dict[str, Any] = {
+        "tolerance": tolerance if tolerance is not None else 1e-9 if words is None else 3e-5,
+        "max_iterations": max_iterations,
+        "max_seconds": max_seconds,
+        "progress": progress,
+    }
+    while True:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", PlausibleWarning)
+            mixture, sure = _climbed(rows, schema, k, words, prior, restarts, rng, threads, limits)
+        if words is None or not temper or k == 1 or sure >= SURE or words.part >= WHOLE:
+            break
+        rows, words = _louder(rows, words)
+    for note in said:
+        warnings.warn(str(note.message), note.category, stacklevel=2)
+    return mixture
+
+
+def _climbed(
+    rows: StarRows,
+    schema: Schema,
+    k: int,
+    words: Words | None,
+    prior: float | None,
+    restarts: int | None,
+    rng: np.random.Generator,
+    threads: int,
+    limits: dict[str, Any],
+) -> tuple[TableMixture, float]:
+    """The mixture, and the mean of the greatest shares."""
+    rule = _prior(rows, schema, k, prior)
     overall = rule.estimate(count(rows, np.zeros(rows.count, dtype=np.intp), 1))
     again: list[int] = []
 
@@ -256,11 +289,8 @@ def mixture_of_rows(
         lambda star: e_step(rows, star, threads),
         rule.estimate,
         log_prior=rule.log_density,
-        tolerance=tolerance if tolerance is not None else 1e-9 if words is None else 1e-5,
-        max_iterations=max_iterations,
-        max_seconds=max_seconds,
-        progress=progress,
         mend=mend,
+        **limits,
     )
     order = np.argsort(-fitted.parameters.weights, kind="stable")
     star = _taken(fitted.parameters, order)
@@ -268,7 +298,7 @@ def mixture_of_rows(
     sizes = np.bincount(shares.argmax(axis=1), minlength=k)
     _say(again[fitted.run - 1], fitted.statistics.rows[order])
     fit = log_rows - (posterior(rows, overall, threads)[1] if words is not None else 0)
-    return TableMixture(
+    mixture = TableMixture(
         schema,
         star,
         overall,
@@ -283,9 +313,27 @@ def mixture_of_rows(
         words,
         None if words is None else _holding(rows, shares, threads),
     )
+    return mixture, float(shares.max(axis=1).mean())
 
 
-def _prior(rows: StarRows, schema: Schema, prior: float | None) -> StarPrior:
+def tempered(rows: StarRows, words: Words, like: TableMixture) -> tuple[StarRows, Words]:
+    """Rows whose words count what they do in another mixture."""
+    while like.words is not None and words.part < like.words.part:
+        rows, words = _louder(rows, words)
+    return rows, words
+
+
+def _louder(rows: StarRows, words: Words) -> tuple[StarRows, Words]:
+    """Words that count twice as much."""
+    assert rows.times is not None
+    of_words = rows.features >= rows.variables[-1][0]
+    return (
+        replace(rows, times=np.where(of_words, 2 * rows.times, rows.times)).turned(),
+        replace(words, part=2 * words.part),
+    )
+
+
+def _prior(rows: StarRows, schema: Schema, k: int, prior: float | None) -> StarPrior:
     variances = _variances(rows, schema)
     words = None
     if any(v.kind == "text" for v in schema.variables):
@@ -293,7 +341,8 @@ def _prior(rows: StarRows, schema: Schema, prior: float | None) -> StarPrior:
         seen = rows.totals()[0][first:end]
         mass = float(seen.sum())
         shares = (seen + 0.01 * mass / len(seen)) / (1.01 * mass)  # no word is impossible, even in a part of the rows
-        words = WordsPrior((DOCUMENTS if prior is None else prior) * mass / rows.count, shares)
+        worth = min(DOCUMENTS, rows.count / k / 5) if prior is None else prior
+        words = WordsPrior(worth * mass / rows.count, shares)
     return StarPrior(ROWS if prior is None else prior, rows.variables, variances, words)
 
 

@@ -4,8 +4,8 @@
 
 A word that is repeated says little more each time, a word in most documents says little, a long document no more than a
 short one: the masses of `docs/weighted.md`, with the rarity inside the norm. The half is there because words that come
-together don't speak for a cluster independently; with whole counts EM is sure of every document at once and stays where
-it began (deterministic annealing, Ueda and Nakano 1998, stopped at one temperature). See docs/hidden.md for the figures.
+together don't speak for a cluster independently; with whole counts EM is sure of every document at once and stays as it
+began (deterministic annealing, Ueda and Nakano 1998, stopped at one temperature). See docs/hidden.md for the figures.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from plausible.errors import DataError
 from plausible.learning.mixtures.moments import Array
 from plausible.text import Tokens
 
-PART = 0.5
-"""The norm of a document."""
+PART, WHOLE = 0.5, 8.0
+"""The norm of a document: where it begins, and where it is doubled no more."""
+SURE = 0.8
+"""The mean of the greatest shares below which documents are not told apart, and count for more."""
 MOST = 0.5
 """A term in more than this share of the documents takes no part."""
 LEAST = ((1000, 2), (10_000, 3))
@@ -40,11 +42,12 @@ class Entries(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The terms that take part, the most frequent first, and how rare each is."""
+    """The terms that take part, the most frequent first, how rare each is, and the norm of a document."""
 
     tokens: Tokens
     terms: tuple[str, ...]
     rarity: Array
+    part: float = PART
 
     def entries(self, bags: Bags, threads: int) -> Entries:
         """Documents over these terms; others are skipped."""
@@ -56,7 +59,7 @@ class Words:
         mass = np.log1p(times) * self.rarity[features]
         squares = np.concatenate([[0.0], np.cumsum(mass * mass)])
         norms = np.sqrt(np.maximum(squares[starts[1:]] - squares[starts[:-1]], 0))
-        scale = PART / np.where(norms > 0, norms, 1)
+        scale = self.part / np.where(norms > 0, norms, 1)
         return Entries(starts, features, mass * np.repeat(scale, np.diff(starts)))
 
     @classmethod
