@@ -133,10 +133,10 @@ def learn_unlabelled(model: Model, texts: Sequence[str], labels: Sequence[str], 
 def _add(bags: Bags, model: Model, options: Options, threads: int) -> int:
     given: Any = options.unlabelled
     before = bags.native.size
-    if isinstance(given, list | tuple) and given and all(isinstance(one, str) for one in given):
+    if isinstance(given, list | tuple) and all(isinstance(one, str) for one in given):
         import os
 
-        if not all(os.path.exists(one) for one in given):
+        if not given or not all(os.path.exists(one) for one in given):
             bags.add(list(given), threads)
             return bags.native.size - before
         given = given[0] if len(given) == 1 else list(given)

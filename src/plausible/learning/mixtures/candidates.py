@@ -25,6 +25,8 @@ class Learned(Protocol):
     def log_likelihood(self) -> float: ...
     @property
     def parameters(self) -> int: ...
+    @property
+    def sizes(self) -> NDArray[np.intp]: ...
 
 
 FOLD: dict[str, Any] = {"restarts": 2, "tolerance": 1e-6, "progress": None}
@@ -101,7 +103,7 @@ def choose(
         )
         candidates.append(candidate)
         score = -bic if by == "bic" else float(getattr(candidate, by))
-        if best is None or score > best[0]:
+        if best is None or (score > best[0] and learned.sizes.all()):  # one with an empty component is a smaller k
             best, said = (score, learned), notes
     if best is None:
         raise CallError("there is no candidate k: name at least one")

@@ -219,7 +219,7 @@ def mixture_of_rows(
         Let words count for more, by a factor of 2 at a time, where documents are not told apart; see `words`.
     prior : float
         m of (n_c + m p) / (n + m), in rows; p is equal for the values of a variable, and a word's share of all words.
-        By default 1; of documents 20, or a fifth of a component's where there are few.
+        By default 1; of documents 20, or a fiftieth of all where there are few.
     restarts : int
         Starts from seeds far from one another, 10 by default; the best is kept. Of documents it is 3, in a sample, and
         only the best is climbed from.
@@ -261,7 +261,7 @@ def _climbed(
     limits: dict[str, Any],
 ) -> tuple[TableMixture, float]:
     """The mixture, and the mean of the greatest shares."""
-    rule = _prior(rows, schema, k, prior)
+    rule = _prior(rows, schema, prior)
     overall = rule.estimate(count(rows, np.zeros(rows.count, dtype=np.intp), 1))
     again: list[int] = []
 
@@ -333,7 +333,7 @@ def _louder(rows: StarRows, words: Words) -> tuple[StarRows, Words]:
     )
 
 
-def _prior(rows: StarRows, schema: Schema, k: int, prior: float | None) -> StarPrior:
+def _prior(rows: StarRows, schema: Schema, prior: float | None) -> StarPrior:
     variances = _variances(rows, schema)
     words = None
     if any(v.kind == "text" for v in schema.variables):
@@ -341,7 +341,7 @@ def _prior(rows: StarRows, schema: Schema, k: int, prior: float | None) -> StarP
         seen = rows.totals()[0][first:end]
         mass = float(seen.sum())
         shares = (seen + 0.01 * mass / len(seen)) / (1.01 * mass)  # no word is impossible, even in a part of the rows
-        worth = min(DOCUMENTS, rows.count / k / 5) if prior is None else prior
+        worth = min(DOCUMENTS, rows.count / 50) if prior is None else prior
         words = WordsPrior(worth * mass / rows.count, shares)
     return StarPrior(ROWS if prior is None else prior, rows.variables, variances, words)
 
