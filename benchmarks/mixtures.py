@@ -305,7 +305,7 @@ PARTS = {
     ),
     "unlabelled": lambda: show(
         "20 Newsgroups by date: accuracy with few labels, and the rest of the training part without",
-        ["labelled a group", "labels only", "and the rest unlabelled", "gain", "least gain", "weights chosen", "seconds"],
+        ["labelled a group", "labels only", "with the rest", "gain", "least gain", "weights chosen", "seconds"],
         unlabelled(),
     ),
     "gaussians": lambda: show(

@@ -45,7 +45,9 @@ class Expected:
 
     def plus(self, other: Expected | None) -> Expected:
         """Both; counts of its own. The weight is the mean by documents."""
-        whole = Counts({"text": _native.Terms(*self.counts.families["text"].rules)})  # type: ignore[attr-defined]
+        rules = self.counts.families["text"].rules  # type: ignore[attr-defined]
+        families: Any = {"text": _native.Terms(*rules)}
+        whole = Counts(families)
         whole.merge(self.counts)
         if other is None:
             return Expected(self.weight, self.documents, whole)
@@ -60,7 +62,7 @@ def together(counts: Counts, expected: Expected) -> tuple[_native.Terms, list[in
     import numpy as np
 
     seen: Any = counts.families["text"]
-    scaled = {
+    scaled: dict[str, Any] = {
         name: (
             "u8",
             (np.frombuffer(value[1], value[0]).astype(np.uint64) * np.uint64(UNIT)).tobytes(),
@@ -97,7 +99,7 @@ class Rows:
         gram = np.array([b" " in terms[i] for i in order], bool) if tokens.ngrams[1] > 1 else np.zeros(len(terms), bool)
         group = 2 * np.repeat(np.arange(bags.size), np.diff(starts)) + gram[features]
         norms = np.sqrt(np.bincount(group, damped**2, 2 * bags.size))
-        self.by_term = [
+        self.by_term: list[tuple[Any, Any, Any]] = [
             _native.sparse_transpose(starts, features, values, len(terms))
             for values in (np.ones(len(times)), times, damped / norms[group])
         ]
@@ -107,8 +109,8 @@ class Rows:
         import numpy as np
 
         documents, occurrences, masses = (
-            np.rint(_native.sparse_product(*values, shares * scale, self.threads)).astype(np.uint64)
-            for values, scale in zip(self.by_term, (UNIT, UNIT, UNIT * MASS), strict=True)
+            np.rint(_native.sparse_product(at, rows, values, shares * scale, self.threads)).astype(np.uint64)
+            for (at, rows, values), scale in zip(self.by_term, (UNIT, UNIT, UNIT * MASS), strict=True)
         )
         there = documents > 0
         sizes = there.sum(axis=1)
@@ -124,6 +126,6 @@ class Rows:
             "masses": ("u8", np.clip(masses[there], 1, documents * MASS).astype(np.uint64).tobytes()),
         }
         whole = [int(n) for n in np.ceil(shares.sum(axis=0) * UNIT) + 1]
-        terms = self.tokens.terms()
+        terms: Any = self.tokens.terms()
         terms.load(**arrays, classes=whole)
         return Counts({"text": terms}, {name: i for i, name in enumerate(classes)}, list(whole))

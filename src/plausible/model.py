@@ -210,8 +210,8 @@ class Model:
         self.counts.subtract(gone.counts)
         if self.expected is not None:
             warnings.warn(
-                f"the expected classes of {self.expected.documents:,} unlabelled documents stay as they were found with "
-                "what is now forgotten; learn anew to have them without it",
+                f"the expected classes of {self.expected.documents:,} unlabelled documents stay as they were found "
+                "with what is now forgotten; learn anew to have them without it",
                 PlausibleWarning,
                 stacklevel=3,
             )

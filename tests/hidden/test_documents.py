@@ -61,9 +61,7 @@ def test_rows_of_documents_are_their_plain_twin(texts, least, most, threads):
     assert documents.tolist() == with_
 
     def listed(starts, features, times):
-        return [
-            {terms[features[e]]: times[e] for e in range(starts[i], starts[i + 1])} for i in range(len(texts))
-        ]
+        return [{terms[features[e]]: times[e] for e in range(starts[i], starts[i + 1])} for i in range(len(texts))]
 
     assert listed(starts, features, times) == rows
     assert listed(*bags.rows_of(raw, threads)) == rows

@@ -194,9 +194,7 @@ def test_the_command(tmp_path):
         (tmp_path / "mail" / label).mkdir(parents=True, exist_ok=True)
         (tmp_path / "mail" / label / f"{i}.txt").write_text(text)
     (tmp_path / "inbox.mbox").write_text(
-        "".join(
-            f"From x Mon Jan  5 10:00:00 2026\nSubject: {t}\n\n{t}\n\n" for t in documents(120, 1)[0]
-        )
+        "".join(f"From x Mon Jan  5 10:00:00 2026\nSubject: {t}\n\n{t}\n\n" for t in documents(120, 1)[0])
     )
     model = tmp_path / "m.plausible"
     arguments = ["learn", tmp_path / "mail", "--unlabelled", tmp_path / "inbox.mbox", "-o", model, "--format", "json"]

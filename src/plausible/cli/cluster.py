@@ -23,14 +23,25 @@ if TYPE_CHECKING:
 @click.command(short_help="Find the hidden classes of documents or of a table's rows.")
 @click.argument("source", required=False)
 @sql_option
-@click.option("-k", "components", required=True, metavar="K|auto", help="How many clusters; auto tries 1 to 10, of documents to 40.")
+@click.option(
+    "-k",
+    "components",
+    required=True,
+    metavar="K|auto",
+    help="How many clusters; auto tries 1 to 10, of documents to 40.",
+)
 @click.option(
     "--covariance",
     type=click.Choice(["known", "spherical", "diagonal", "tied", "full"]),
     help="Gaussian clusters of the columns of numbers. [full, if all columns are numbers]",
 )
 @click.option("--variance", type=float, metavar="X", help="The variance that --covariance known knows.")
-@click.option("--prior", type=float, metavar="M", help="Rows' worth of prior for each cluster. [1e-6; categories: 1; documents: 20]")
+@click.option(
+    "--prior",
+    type=float,
+    metavar="M",
+    help="Rows' worth of prior for each cluster. [1e-6; categories: 1; documents: 20]",
+)
 @click.option(
     "--by",
     type=click.Choice(["bic", "leave_one_out", "held_out"]),
@@ -39,7 +50,10 @@ if TYPE_CHECKING:
 @click.option("--text", multiple=True, metavar="NAME", help="A column that holds text; several are joined.")
 @click.option("--headers", metavar="WHICH", help="Of mail and articles: all, none, or NAME,NAME. [subject]")
 @click.option(
-    "--stop-words", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="Leave out the words of this file."
+    "--stop-words",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Leave out the words of this file.",
 )
 @token_options
 @click.option("--column", "columns", multiple=True, metavar="NAME", help="A column that takes part. [all]")
@@ -48,8 +62,15 @@ if TYPE_CHECKING:
 @click.option("--restarts", type=click.IntRange(1), metavar="N", help="Starts; the best is kept. [10; documents: 3]")
 @click.option("--seed", type=int, default=0, metavar="N", help="Of the starts. [0]")
 @click.option("--seconds", type=float, metavar="S", help="Stop after this long with the best so far, as Ctrl-C does.")
-@click.option("--words", "most", type=click.IntRange(1), default=10, metavar="N", help="Words or values to show of each. [10]")
-@click.option("--memberships", type=click.Path(), metavar="FILE", help="Write the probabilities of each row or document as CSV.")
+@click.option(
+    "--words", "most", type=click.IntRange(1), default=10, metavar="N", help="Words or values to show of each. [10]"
+)
+@click.option(
+    "--memberships", type=click.Path(), metavar="FILE", help="Write the probabilities of each row or document as CSV."
+)
+@click.option(
+    "--plot", type=click.Path(), metavar="FILE", help="Draw Gaussian clusters of one or two columns (.png or .svg)."
+)
 @click.option("--where", metavar="SQL", help="Only the rows for which this holds.")
 @click.option("--encoding", metavar="NAME", help="Of the file; recognised when not given.")
 @threads_option
@@ -61,6 +82,7 @@ def cluster(
     prior: float | None,
     seconds: float | None,
     memberships: str | None,
+    plot: str | None,
     where: str | None,
     encoding: str | None,
     headers: str | None,
@@ -106,6 +128,8 @@ def cluster(
     record = _gaussian(mixture) if isinstance(mixture, GaussianMixture) else _classes(mixture, opened, most)
     if choice.candidates:
         record["candidates"] = [candidate._asdict() for candidate in choice.candidates]
+    if plot:
+        _plot(plot, mixture, opened)
     if memberships:
         _write(memberships, opened, mixture)
     if not mixture.converged:
@@ -163,7 +187,7 @@ def _places(mixture: TableMixture, source: Source) -> dict[int, str]:
 
 def _table(mixture: GaussianMixture | TableMixture, record: dict[str, Any]) -> str:
     rows: list[dict[str, Any]] = []
-    of_words = not hasattr(mixture, "means") and {v.kind for v in mixture.schema.variables} == {"text"}  # type: ignore[union-attr]
+    of_words = not hasattr(mixture, "means") and {v.kind for v in mixture.schema.variables} == {"text"}
     for j, (weight, size) in enumerate(zip(record["weights"], record["sizes"], strict=True)):
         row: dict[str, Any] = {"cluster": j, "weight": weight, "documents" if of_words else "rows": size}
         if "means" in record:
@@ -189,6 +213,16 @@ def _end(place: Any) -> str:
 def _candidates(candidates: tuple[Candidate, ...]) -> str:
     records = [candidate._asdict() for candidate in candidates]
     return show.table(records, list(records[0])) + "\n" if records else ""
+
+
+def _plot(path: str, mixture: GaussianMixture | TableMixture, source: Source) -> None:
+    from plausible.learning.mixtures.gaussian import GaussianMixture
+    from plausible.learning.mixtures.picture import plot
+    from plausible.learning.mixtures.points import read_points
+
+    if not isinstance(mixture, GaussianMixture):
+        raise CallError("a plot shows Gaussian clusters of one or two columns of numbers; name them with --column")
+    plot(path, mixture, read_points(source, mixture.names))
 
 
 def _write(path: str, source: Source, mixture: GaussianMixture | TableMixture) -> None:

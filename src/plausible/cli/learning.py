@@ -38,7 +38,10 @@ output_option = click.option(
 @learning
 @click.option("--unlabelled", multiple=True, metavar="SOURCE", help="Documents without a class to learn from, too.")
 @click.option(
-    "--weight", default="auto", metavar="auto|X", help="What one of them counts, 0 to 1; auto: so that they help. [auto]"
+    "--weight",
+    default="auto",
+    metavar="auto|X",
+    help="What one of them counts, 0 to 1; auto: so that they help. [auto]",
 )
 @output_option
 @show.format_option

@@ -43,9 +43,9 @@ class MixtureClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> texts = ["a red rose", "red wine and a rose", "the bank rate", "the rate of a bank"]
+    >>> texts = ["red rose", "rose thorn", "red thorn", "bank rate", "bank loan"]
     >>> MixtureClusterer(2, text="all", random_state=0).fit(texts).labels_.tolist()
-    [0, 0, 1, 1]
+    [0, 0, 0, 1, 1]
     """
 
     def __init__(

@@ -217,7 +217,7 @@ def _expected_from_json(given: dict[str, Any], tokens: Tokens, members: dict[str
         raise ValueError("its unlabelled documents have no weight, or there are none")
     if list(classes) != sorted(classes) or not all(name and type(n) is int and n > 0 for name, n in classes.items()):
         raise ValueError("the classes of its unlabelled documents are not sorted, or one has none")
-    terms = tokens.terms()
+    terms: Any = tokens.terms()
     parts = list(classes.values())
     terms.load(classes=parts, **_arrays(members, "expected", TEXT))
     return Expected(weight, documents, Counts({"text": terms}, {name: i for i, name in enumerate(classes)}, parts))

@@ -28,8 +28,8 @@ class Options:
     """What the user says of learning; see `Rules`, `Tokens` and `sources.Options` for each.
 
     With `raw` probabilities are left as the rules give them; with `balance` every class weighs the same in them. With
-    `auto` the rules are chosen by leave-one-out, with `smooth` only the smoothing. Documents that are `unlabelled` count
-    with a `weight`.
+    `auto` the rules are chosen by leave-one-out, with `smooth` only the smoothing. Those that are
+    `unlabelled` count with a `weight`.
     """
 
     said: Said = field(default_factory=Said)

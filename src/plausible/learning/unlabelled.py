@@ -86,7 +86,9 @@ def learn_unlabelled(model: Model, texts: Sequence[str], labels: Sequence[str], 
     if model.variables or not model.has_text:
         raise CallError("documents without a class go with models of text alone; name the columns of text (--text)")
     if options.balance or model.rules.events == "bernoulli":
-        raise CallError("documents without a class go with neither bernoulli events nor balanced classes; leave one out")
+        raise CallError(
+            "documents without a class go with neither bernoulli events nor balanced classes; leave one out"
+        )
     threads = options.threads or default_threads()
     bags = Bags(model.tokens)
     bags.add(list(texts), threads)
@@ -195,12 +197,16 @@ def _trial(model: Model, collection: Collection, folds: Indices, weight: float, 
         out, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         part = model.untrained()
         part.counts.codes(list(model.counts.index))
-        part.update([collection.texts[i] for i in kept], [model.classes[k] for k in collection.truth[kept]], threads)
+        part.update(
+            [collection.texts[i] for i in kept.tolist()],
+            [model.classes[k] for k in collection.truth[kept].tolist()],
+            threads,
+        )
         if weight:
             shares = collection.expected_shares(kept, len(model.classes), weight, threads, False)
             counts = collection.terms.counts(shares, model.classes)
             part.expected = Expected(weight, collection.rows.count - collection.labelled, counts)
-        scores, lengths, seen = _channels(part, [collection.texts[i] for i in out], threads)
+        scores, lengths, seen = _channels(part, [collection.texts[i] for i in out.tolist()], threads)
         held.append(out)
         blocks.append(scores.reshape(len(out), -1, width))
         tokens.append(lengths)

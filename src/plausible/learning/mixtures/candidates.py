@@ -1,4 +1,4 @@
-"""How many components? The candidates beside each other, by BIC (Schwarz 1978), by rows left out and by rows held out."""
+"""How many components? The candidates beside each other, by BIC (Schwarz 1978) and by rows left out or held out."""
 
 from __future__ import annotations
 
@@ -98,9 +98,7 @@ def choose(
             break  # no k beyond this one can be learned from these rows
         bic = learned.parameters * math.log(rows) - 2 * learned.log_likelihood
         held_out = _held_out(k, fold, folds, fit, log_density) if folded or by == "held_out" else None
-        candidate = Candidate(
-            k, learned.log_likelihood, learned.parameters, bic, left_out(learned) / rows, held_out
-        )
+        candidate = Candidate(k, learned.log_likelihood, learned.parameters, bic, left_out(learned) / rows, held_out)
         candidates.append(candidate)
         score = -bic if by == "bic" else float(getattr(candidate, by))
         if best is None or (score > best[0] and learned.sizes.all()):  # one with an empty component is a smaller k

@@ -96,9 +96,7 @@ class GaussianMixture:
         table = points(x)
         whole = spread(table)
         variances = whole.squares[:, 0] / np.maximum(whole.n, 1)
-        return gaussian_left_out(
-            table, self.components, self.prior, variances, self.equal_weights, _threads(threads)
-        )
+        return gaussian_left_out(table, self.components, self.prior, variances, self.equal_weights, _threads(threads))
 
     def sample(self, count: int, seed: int | Generator = 0) -> tuple[Array, Indices]:
         """New rows, and the component that made each."""

@@ -100,9 +100,7 @@ def gaussian_left_out(
                 weights = 1 / len(n) if equal else np.maximum(n - r, 0) / max(table.count - 1, 1)
                 joint = np.log(weights) + np.zeros(r.shape)
             if group.seen.size:
-                joint += _densities(
-                    group, group.values[first : first + step], r, moments, components, prior, variances
-                )
+                joint += _densities(group, group.values[first : first + step], r, moments, components, prior, variances)
             out[these] = _log_sum(joint)
     return out
 

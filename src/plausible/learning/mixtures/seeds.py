@@ -34,8 +34,8 @@ def nearest(rows: StarRows, k: int, variances: Array, rng: np.random.Generator, 
         sparse[np.abs(sparse) < 1e-12] = 0
         apart = (rows.numbers - rows.numbers[seed]) ** 2 / scale
         either = there != there[seed]
-        numbers: Array = np.where(either, 1.0, np.nan_to_num(apart)).sum(axis=1)
-        return sparse + numbers
+        whole: Array = sparse + np.where(either, 1.0, np.nan_to_num(apart)).sum(axis=1)
+        return whole
 
     closest = distance(int(rng.integers(rows.count)))
     which = np.zeros(rows.count, dtype=np.intp)

@@ -183,9 +183,9 @@ def mixture_of_tables(
     >>> mixture = mixture_of_tables(rows, 2)
     >>> mixture.sizes.tolist(), mixture.characteristics(0)[0].value
     ([5, 4], 'rough')
-    >>> texts = [{"text": text} for text in ("a red rose", "red wine and a rose", "the bank rate", "the rate of a bank")]
+    >>> texts = [{"text": t} for t in ("red rose", "rose thorn", "red thorn", "bank rate", "bank loan")]
     >>> mixture_of_tables(texts, 2, text=["text"]).posterior(texts).argmax(axis=1).tolist()
-    [0, 0, 1, 1]
+    [0, 0, 0, 1, 1]
     """
     source = open_source(given)
     if source.documents:

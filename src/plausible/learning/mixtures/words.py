@@ -102,4 +102,3 @@ def beside(first: Entries, second: Entries, offset: int) -> Entries:
     features[places[0]], features[places[1]] = first.features, second.features + offset
     times[places[0]], times[places[1]] = first.times, second.times
     return Entries(starts, features, times)
-
