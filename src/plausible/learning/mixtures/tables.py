@@ -246,6 +246,13 @@ def mixture_of_rows(
         rows, words = _louder(rows, words)
     for note in said:
         warnings.warn(str(note.message), note.category, stacklevel=2)
+    if k > 1 and sure < 1 / k + 0.1 and mixture.sizes.all():
+        warnings.warn(
+            f"the {k} clusters are hardly told apart: the greatest share of a row is {sure:.2f} on average; "
+            "choose fewer, or give more columns",
+            PlausibleWarning,
+            stacklevel=2,
+        )
     return mixture
 
 
