@@ -102,17 +102,21 @@ void Scorer::estimate() {
     if (smoothed() && !bernoulli() && !rule_.share)
         for (int n = 0; n < 4096; ++n) logs.push_back(std::log1p(n / uniform));
     std::vector<std::vector<std::uint32_t>> held(bernoulli() ? classes() : 0);
-    weights_.begin(classes());
-    for (std::uint32_t s = 0; s < Table::shards; ++s)
+    weights_.begin(terms_.table(), classes());
+    if (uniform > 0 && !bernoulli()) ground_ = std::log(uniform);
+    if (rule_.share && smoothed() && !bernoulli()) grounds_.resize(Table::shards);
+    for (std::uint32_t s = 0; s < Table::shards; ++s) {
+        if (!grounds_.empty()) grounds_[s].resize(rows_[s].size());
         for (std::uint32_t t = 0; t < rows_[s].size(); ++t) {
-            Row& row = rows_[s][t];
-            if (!row.inside) continue;
-            const Shard& shard = terms_.table().part(s);
-            const double mp = rule_.share ? all * static_cast<double>(total({s, t})) / static_cast<double>(all_positions_) : uniform;
-            if (smoothed() && !bernoulli()) row.ground = std::log(mp);
-            if (bernoulli()) shard.each(t, [&](const Cell& cell) { held[cell.label].push_back(cell.documents); });
+            if (!rows_[s][t].inside) continue;
+            double mp = uniform;
+            if (!grounds_.empty()) {
+                mp = all * static_cast<double>(total({s, t})) / static_cast<double>(all_positions_);
+                grounds_[s][t] = std::log(mp);
+            }
+            if (bernoulli()) part({s, t}).each(t, [&](const Cell& cell) { held[cell.label].push_back(cell.documents); });
             if (!smoothed()) continue;
-            row.weights = weights_.put(shard, t, [&](const Cell& cell) {
+            weights_.put(terms_.table(), {s, t}, [&](const Cell& cell) {
                 if (!bernoulli()) {
                     const auto n = cell.occurrences;
                     return n < logs.size() ? logs[n] : std::log1p(static_cast<double>(n) / mp);
@@ -122,6 +126,7 @@ void Scorer::estimate() {
                 return std::log(has / (static_cast<double>(documents_[cell.label]) + all)) - std::log(factor) - steps_[cell.label];
             });
         }
+    }
     holding_.resize(held.size());
     for (std::uint32_t c = 0; c < held.size(); ++c) {
         std::sort(held[c].begin(), held[c].end());
@@ -148,22 +153,13 @@ Scorer::Summary Scorer::score(Bag& bag, double* scores) const {
     std::uint64_t steps = 0;
     double ground = 0;
     std::fill_n(scores, classes(), 0.0);
-    // The memory accesses of a term's row and weights are asked for ahead of time.
-    for (std::size_t i = 0; i < bag.size(); ++i)
-        if (bag[i].term != Shard::absent) __builtin_prefetch(&row(bag[i].id()));
-    constexpr std::size_t ahead = 8;
-    for (std::size_t i = 0; i < bag.size(); ++i) {
-        if (i + ahead < bag.size() && bag[i + ahead].term != Shard::absent)
-            weights_.expect(row(bag[i + ahead].id()).weights);
-        if (bag[i].term == Shard::absent) continue;
-        const Row& here = row(bag[i].id());
-        if (!here.inside) continue;
-        out.known += bag[i].times;
-        const double times = bernoulli() ? 1 : bag[i].times;
-        steps += bernoulli() ? 1 : bag[i].times;
-        ground += times * here.ground;
-        weights_.add(here.weights, times, scores);
-    }
+    weights_.add(bag, scores, [&](const Bag::Entry& entry) {
+        out.known += entry.times;
+        const double times = bernoulli() ? 1 : entry.times;
+        steps += bernoulli() ? 1 : entry.times;
+        if (!bernoulli()) ground += times * this->ground(entry.id());
+        return times;
+    });
     for (std::size_t c = 0; c < classes(); ++c)
         scores[c] += intercepts_[c] + ground + static_cast<double>(steps) * steps_[c] + (bernoulli() ? absent_[c].value() : 0);
     return out;
@@ -173,15 +169,14 @@ std::optional<std::vector<double>> Scorer::weights(const Key& term) const {
     check_unchanged();
     const TermId id = terms_.table().find(term);
     if (id.term == Shard::absent || !row(id).inside) return std::nullopt;
-    const Row& here = row(id);
     constexpr double none = -std::numeric_limits<double>::infinity();
-    std::vector<double> out(classes(), smoothed() ? here.ground : none);
+    std::vector<double> out(classes(), smoothed() ? (bernoulli() ? 0 : ground(id)) : none);
     if (smoothed())
         for (std::size_t c = 0; c < classes(); ++c) out[c] += steps_[c];
     std::uint32_t k = 0;
     part(id).each(id.term, [&](const Cell& cell) {
         if (smoothed()) {
-            out[cell.label] += weights_.of(here.weights, cell.label, k++);
+            out[cell.label] += weights_.of(id, cell.label, k++);
         } else if (bernoulli()) {
             const double has = cell.documents / static_cast<double>(documents_[cell.label]);
             out[cell.label] = std::log(has) - (has < 1 ? std::log(1 - has) : 0);

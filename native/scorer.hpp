@@ -82,9 +82,7 @@ public:
 
 private:
     struct Row {
-        Weights::Row weights;
         bool fits = false, inside = false;
-        double ground = 0;  // added to every class
     };
     struct Held {  // the counts that a document is scored with
         std::vector<std::uint64_t> positions;
@@ -99,6 +97,7 @@ private:
     }
     const Row& row(TermId id) const { return rows_[id.shard][id.term]; }
     Row& row(TermId id) { return rows_[id.shard][id.term]; }
+    double ground(TermId id) const { return grounds_.empty() ? ground_ : grounds_[id.shard][id.term]; }
     std::uint64_t total(TermId id) const { return totals_[id.shard][id.term]; }
     const Shard& part(TermId id) const { return terms_.table().part(id.shard); }
     bool before(TermId a, std::uint64_t a_total, TermId b, std::uint64_t b_total) const;
@@ -122,6 +121,8 @@ private:
     std::vector<TermId> frequent_;  // terms that fit, the most frequent first: all of them, if any are to be dropped
     std::vector<std::vector<Row>> rows_;
     Weights weights_;
+    double ground_ = 0;                         // added to every class for each occurrence (term, if Bernoulli)
+    std::vector<std::vector<double>> grounds_;  // the same of each term, where the prior is its share
     std::uint64_t vocabulary_ = 0, all_positions_ = 0;
     std::vector<std::uint64_t> positions_;    // occurrences of vocabulary terms in each class
     std::vector<double> intercepts_, steps_;  // of a class: at the start, and for each occurrence (term, if Bernoulli)

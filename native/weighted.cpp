@@ -140,7 +140,7 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
 void Weighted::fold(const std::vector<double>& factors) {
     check_unchanged();
     if (factors.size() != channels()) throw std::invalid_argument("one factor a channel is needed");
-    weights_.begin(classes());
+    weights_.begin(terms_.table(), classes());
     const double unit = scale();
     for (auto& steps : steps_) steps.assign(classes(), 0);
     for (std::size_t k = 0; k < channels(); ++k) {
@@ -165,7 +165,7 @@ void Weighted::fold(const std::vector<double>& factors) {
             const View& view = views_[gram];
             const double relative = spread(row.documents) * static_cast<double>(view.terms) / view.spread;
             const double all = static_cast<double>(row.sum) * unit;
-            row.weights = weights_.put(shard, t, [&](const Cell& cell) {
+            weights_.put(terms_.table(), {s, t}, [&](const Cell& cell) {
                 const double s_cw = static_cast<double>(seen(cell)) * unit;
                 double weight = 0;
                 for (std::size_t k = 0; k < channels(); ++k) {
@@ -189,21 +189,12 @@ Scorer::Summary Weighted::score(Bag& bag, double* scores) const {
     const double unit = scale();
     double masses[2] = {0, 0};
     std::fill_n(scores, classes(), 0.0);
-    constexpr std::size_t ahead = 8;
-    for (std::size_t i = 0; i < bag.size(); ++i)
-        if (bag[i].term != Shard::absent) __builtin_prefetch(&row(bag[i].id()));
-    for (std::size_t i = 0; i < bag.size(); ++i) {
-        if (i + ahead < bag.size() && bag[i + ahead].term != Shard::absent)
-            weights_.expect(row(bag[i + ahead].id()).weights);
-        if (bag[i].term == Shard::absent) continue;
-        const bool gram = terms_.grams() && Bag::is_gram(bag[i]);
-        const Row& here = row(bag[i].id());
-        if (!inside(here, gram)) continue;
-        out.known += bag[i].times;
-        const double x = static_cast<double>(seen(bag[i])) * unit;
-        masses[gram] += x * here.factor;
-        weights_.add(here.weights, x, scores);
-    }
+    weights_.add(bag, scores, [&](const Bag::Entry& entry) {
+        out.known += entry.times;
+        const double x = static_cast<double>(seen(entry)) * unit;
+        masses[terms_.grams() && Bag::is_gram(entry)] += x * row(entry.id()).factor;
+        return x;
+    });
     for (std::size_t c = 0; c < classes(); ++c) scores[c] += masses[0] * steps_[0][c] + masses[1] * steps_[1][c];
     return out;
 }
@@ -219,7 +210,7 @@ std::optional<std::vector<double>> Weighted::weights(const Bag::Entry& entry) co
     for (std::size_t c = 0; c < classes(); ++c) out[c] = x * here.factor * steps_[gram][c];
     std::uint32_t k = 0;
     part(entry.id()).each(entry.term, [&](const Cell& cell) {
-        out[cell.label] += x * weights_.of(here.weights, cell.label, k++);
+        out[cell.label] += x * weights_.of(entry.id(), cell.label, k++);
     });
     return out;
 }

@@ -59,11 +59,10 @@ private:
         double spread = 0;                      // the sum of (d_w + 1/2)^e
     };
     struct Row {
-        Weights::Row weights;
         std::uint64_t sum = 0;        // T_w
         std::uint64_t documents = 0;  // d_w
+        double factor = 0;            // ln((D + 1) / (d_w + 1/2))^i
         bool fits = false;
-        double factor = 0;  // ln((D + 1) / (d_w + 1/2))^i
     };
 
     std::uint64_t seen(const Cell& cell) const { return style_.raw ? cell.occurrences : cell.mass; }
