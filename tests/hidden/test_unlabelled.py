@@ -180,6 +180,8 @@ def test_what_would_be_wrong_is_refused():
         half(events="bernoulli")
     with pytest.raises(CallError, match="above 0 and up to 1"):
         half(weight=2)
+    with pytest.raises(CallError, match="weight is that of unlabelled documents"):
+        learn(*documents(8), weight=0.5)
     with pytest.raises(DataError, match="no unlabelled documents"):
         learn(*documents(8), unlabelled=[])
     with pytest.raises(CallError, match="models of text alone"):

@@ -143,6 +143,8 @@ def options_from(
         if given.get("prior", "uniform") != "uniform":
             raise CallError("balanced classes have a uniform prior; leave out the prior, or balance")
         given["prior"] = "uniform"
+    if unlabelled is None and weight != "auto":
+        raise CallError("the weight is that of unlabelled documents: name some, or leave it out")
     smooth = given.get("smoothing") == "auto"
     if smooth:
         given["smoothing"] = Smoothing(a=0.1)

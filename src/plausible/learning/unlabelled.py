@@ -121,8 +121,7 @@ def learn_unlabelled(model: Model, texts: Sequence[str], labels: Sequence[str], 
     shares = collection.expected_shares(np.arange(len(texts)), len(model.classes), weight, threads, True)
     model.expected = Expected(weight, unlabelled, collection.terms.counts(shares, model.classes))
     model.counts.changes += 1
-    if not raw:
-        model.calibration = trials[weight].calibration
+    model.calibration = None if raw else trials[weight].calibration
     if trials:
         before, after = trials[0.0], trials[weight]
         model.choice += "; " * bool(model.choice) + (
