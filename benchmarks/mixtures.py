@@ -212,9 +212,7 @@ def documents() -> Iterator[list[str]]:
     usual = {"stop_words": "english", "max_df": 0.5, "min_df": 5}
 
     def ours(seed: int) -> np.ndarray:
-        rows = [{"text": text} for text in texts]
-        mixture = mixture_of_tables(rows, 20, text=["text"], seed=seed)
-        return mixture.posterior(rows).argmax(axis=1)
+        return mixture_of_tables([{"text": text} for text in texts], 20, text=["text"], seed=seed).assigned
 
     def k_means(seed: int, **options: Any) -> np.ndarray:
         return KMeans(20, random_state=seed).fit_predict(TfidfVectorizer(**usual, **options).fit_transform(texts))

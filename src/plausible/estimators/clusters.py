@@ -89,7 +89,7 @@ class MixtureClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.weights_ = self.mixture_.weights
         self.converged_, self.n_iter_ = self.mixture_.converged, self.mixture_.iterations
-        self.labels_: NDArray[np.intp] = self.mixture_.posterior(rows).argmax(axis=1)
+        self.labels_: NDArray[np.intp] = self.mixture_.assigned
         return self
 
     def predict(self, X: Any) -> NDArray[np.intp]:

@@ -75,7 +75,9 @@ def read_points(source: Source, columns: Sequence[str]) -> Points:
     """The columns of a source as numbers."""
     parts: list[Array] = []
     for table in source.tables(list(columns), columns):
-        cells = np.array([table.columns[name] for name in columns], dtype=np.float64).reshape(len(columns), len(table)).T
+        cells = (
+            np.array([table.columns[name] for name in columns], dtype=np.float64).reshape(len(columns), len(table)).T
+        )
         wild = np.argwhere(np.abs(cells) > LARGEST)
         if len(wild):
             row, column = wild[0].tolist()

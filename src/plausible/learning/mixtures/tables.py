@@ -65,6 +65,7 @@ class TableMixture:
     star : weights (k,), tables, means and variances, one column a component
     overall : the same with one component: the whole table
     sizes : (k,) rows that belong to each component more probably than to any other
+    assigned : of each row it was learned from the most probable component
     exemplars : for each component the rows most typical of it, counted from 0
     log_likelihood, objective, iterations, stopped, trace
         As in `plausible.learning.em.Fitted`.
@@ -77,6 +78,7 @@ class TableMixture:
     star: Star
     overall: Star
     sizes: Indices
+    assigned: Indices
     exemplars: tuple[Indices, ...]
     log_likelihood: float
     objective: float
@@ -302,7 +304,8 @@ def _climbed(
     order = np.argsort(-fitted.parameters.weights, kind="stable")
     star = _taken(fitted.parameters, order)
     shares, log_rows = posterior(rows, star, threads)
-    sizes = np.bincount(shares.argmax(axis=1), minlength=k)
+    assigned = shares.argmax(axis=1)
+    sizes = np.bincount(assigned, minlength=k)
     _say(again[fitted.run - 1], fitted.statistics.rows[order])
     fit = log_rows - (posterior(rows, overall, threads)[1] if words is not None else 0)
     mixture = TableMixture(
@@ -310,6 +313,7 @@ def _climbed(
         star,
         overall,
         sizes,
+        assigned,
         tuple(_exemplars(shares, fit, star.weights, j) for j in range(k)),
         fitted.log_likelihood,
         fitted.objective,
