@@ -43,12 +43,12 @@ class Expected:
     documents: int
     counts: Counts
 
-    def plus(self, other: Expected | None) -> Expected:
-        """Both; counts of its own. The weight is the mean by documents."""
+    def plus(self, other: Expected | None, into: Mapping[str, str] | None = None) -> Expected:
+        """Both, with counts of their own, and classes as `into` says. The weight is the mean by documents."""
         rules = self.counts.families["text"].rules  # type: ignore[attr-defined]
         families: Any = {"text": _native.Terms(*rules)}
         whole = Counts(families)
-        whole.merge(self.counts)
+        whole.merge(self.counts, into)
         if other is None:
             return Expected(self.weight, self.documents, whole)
         whole.merge(other.counts)
