@@ -26,6 +26,7 @@ class Buffer {
 public:
     explicit Buffer(std::size_t size) : values_(new (std::align_val_t{64}) double[size * wide]()) {}
     Doubles* data() { return reinterpret_cast<Doubles*>(values_.get()); }
+    const Doubles* data() const { return reinterpret_cast<const Doubles*>(values_.get()); }
 
 private:
     struct Delete {

@@ -22,5 +22,7 @@ NB_MODULE(_native, m) {
     bind_loopy(m);
     bind_rows(m);
     bind_sampling(m);
-    bind_mixture(m);
+    bind_gaussians(m);
+    bind_stars(m);
+    bind_bags(m);
 }

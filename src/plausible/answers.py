@@ -412,7 +412,7 @@ def explain(
     present = {one: 0.0, other: 0.0}
     if model.has_text:
         column = " and ".join(model.reading.columns.text)
-        for term, times, shares in model.scorer.terms(model.terms, model.tokens.prepare(cells["text"])[0]):
+        for term, times, shares in model.scorer.terms(model.scored_terms, model.tokens.prepare(cells["text"])[0]):
             if shares is None:
                 ignored.append(term)
                 continue

@@ -17,7 +17,6 @@ from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.network import Network
 from plausible.schema import Variable
 from plausible.sources import Source, cell_text, open_source
-from plausible.sources.table import numbered
 
 Place = Callable[[int], str]
 """Where row i of a chunk came from."""
@@ -135,17 +134,16 @@ def _read(
 
 def _chunks(source: Source, names: list[str], numbers: list[str]) -> Iterator[tuple[Mapping[str, Any], Place]]:
     """The columns chunk by chunk, without making Python values of cells where the source can, and places of rows."""
-    typed = None if source.typed is None else source.typed(tuple(names), frozenset(numbers))
+    typed = None if source.typed is None else source.typed(source, tuple(names), frozenset(numbers))
     if typed is None:
         for table in source.tables(names, numbers):
             yield table.columns, table.place
         return
-    first = 1
-    for batch in typed:
-        cells = {name: Coded(*given) if isinstance(given, tuple) else given for name, given in batch.items()}
-        rows = len(next(iter(cells.values()), ()))
-        yield cells, numbered(source.name, "row", range(first, first + rows))
-        first += rows
+    for table in typed:
+        yield (
+            {name: Coded(*given) if isinstance(given, tuple) else given for name, given in table.columns.items()},
+            table.place,
+        )
 
 
 class _Numbers:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,11 @@ from plausible.calibration import Calibration
 from plausible.cells import Labels, check_documents, check_labels, checked_weights, names_of
 from plausible.columns import Columns
 from plausible.counts import Coded, Counts
-from plausible.errors import CallError, DataError, ModelError, unknown
+from plausible.errors import CallError, DataError, ModelError, PlausibleWarning, unknown
+from plausible.expected import UNIT, Expected, together
 from plausible.priors import Rules
 from plausible.schema import Schema, Variable
-from plausible.terms import log_odds, m_estimates
+from plausible.terms import Held, log_odds, m_estimates
 from plausible.text import Tokens
 
 if TYPE_CHECKING:
@@ -96,6 +98,8 @@ class Model:
         Which columns and headers take part, and what each column is.
     calibration : Calibration, optional
         How scores become probabilities; without one they are what the rules say, too sure of themselves.
+    expected : Expected, optional
+        What unlabelled documents are expected to be. They are weighed in where terms are scored, and nowhere else.
 
     Examples
     --------
@@ -125,15 +129,17 @@ class Model:
         reading: Reading | None = None,
         counts: Counts | None = None,
         calibration: Calibration | None = None,
+        expected: Expected | None = None,
     ) -> None:
         self.tokens = tokens or Tokens()
         self.rules = rules or Rules()
         self.reading = reading or Reading()
         self.counts = counts or Counts(_families(self.tokens, self.reading.columns))
         self.calibration = calibration
+        self.expected = expected
         self.choice = ""
         """What `--model auto` chose, and why."""
-        self._estimated: tuple[int, Calibration | None, _native.Scorer | _native.Weighted] | None = None
+        self._estimated: tuple[int, Calibration | None, _native.Scorer | _native.Weighted, _native.Terms] | None = None
         self._cpds: tuple[int, Mapping[str, CPD]] | None = None
 
     @property
@@ -205,10 +211,24 @@ class Model:
         """
         gone = self.untrained()
         gone.update(documents, labels, weights=weights)
+        self.subtract(gone)
+
+    def subtract(self, gone: Model) -> None:
+        """Take away what another model has learned; DataError, and nothing changed, if it was never learned here."""
         self.counts.subtract(gone.counts)
+        if self.expected is not None:
+            warnings.warn(
+                f"the expected classes of {self.expected.documents:,} unlabelled documents stay as they were found "
+                "with what is now forgotten; learn anew to have them without it",
+                PlausibleWarning,
+                stacklevel=3,
+            )
 
     def merge(self, other: Model) -> None:
-        """Add what another model has learned; exactly the result of learning everything here."""
+        """Add what another model has learned; exactly the result of learning everything here.
+
+        What either expected of its unlabelled documents stays as it found it.
+        """
         if self.has_text and other.has_text and other.tokens != self.tokens:
             raise ModelError(
                 f"the models have different terms ({self.tokens} and {other.tokens}); learn one of them anew"
@@ -219,12 +239,16 @@ class Model:
                 "learn one of them anew, with --as NAME=KIND where they differ"
             )
         self.counts.merge(other.counts)
+        if other.expected is not None:
+            self.counts.codes(list(other.expected.counts.index))
+            self.expected = other.expected.plus(self.expected)
 
     def copy(self) -> Model:
         """A model with counts of its own."""
         other = self.untrained()
         other.calibration = self.calibration
         other.counts.merge(self.counts)
+        other.expected = self.expected.plus(None) if self.expected else None
         return other
 
     def regrouped(self, into: Mapping[str, str]) -> Model:
@@ -240,34 +264,48 @@ class Model:
                 raise CallError(f"class {name!r} has no group; name one for each class")
         other = self.untrained()
         other.counts.merge(self.counts, into)
+        other.expected = self.expected.plus(None, into) if self.expected else None
         return other
 
     def estimate(self, **changes: Any) -> Model:
         """A model with other rules on the same counts. Its calibration, if any, stays only if the events stay."""
         rules = replace(self.rules, **changes)
         kept = self.calibration if (rules.events, rules.pairs) == (self.rules.events, self.rules.pairs) else None
-        return Model(self.tokens, rules, self.reading, self.counts, kept)
+        return Model(self.tokens, rules, self.reading, self.counts, kept, self.expected)
 
     def uncalibrated(self) -> Model:
         """The same model with its probabilities as they come."""
-        return Model(self.tokens, self.rules, self.reading, self.counts)
+        return Model(self.tokens, self.rules, self.reading, self.counts, expected=self.expected)
 
     @property
     def scorer(self) -> _native.Scorer | _native.Weighted:
         """The weights under the rules, estimated when the counts have changed."""
+        return self._scored_by()[0]
+
+    @property
+    def scored_terms(self) -> _native.Terms:
+        """The counts that the scorer was estimated from: those of `terms`, and of unlabelled documents beside them."""
+        return self._scored_by()[1]
+
+    def _scored_by(self) -> tuple[_native.Scorer | _native.Weighted, _native.Terms]:
         if self._estimated is None or self._estimated[:2] != (self.counts.changes, self.calibration):
             if not self.counts.total:
                 raise ModelError("the model has learned nothing yet; learn documents first")
             if not self.has_text:
                 raise ModelError(f"the model has no text; its columns are {_described(self)}")
+            held = Held(self.terms, [int(count) for count in self.counts.documents])
+            if self.expected is not None:
+                if self.rules.events == "bernoulli":
+                    raise ModelError("a model of unlabelled documents takes no bernoulli events; choose others")
+                held = Held(*together(self.counts, self.expected), UNIT)
             scorer: _native.Scorer | _native.Weighted
             if self.rules.log_odds:
                 factors = self.calibration.factors if self.calibration else ()
-                scorer = log_odds(self.counts, self.tokens, self.rules, factors)
+                scorer = log_odds(held, self.counts, self.tokens, self.rules, factors)
             else:
-                scorer = m_estimates(self.counts, self.tokens, self.rules)
-            self._estimated = (self.counts.changes, self.calibration, scorer)
-        return self._estimated[2]
+                scorer = m_estimates(held, self.counts, self.tokens, self.rules)
+            self._estimated = (self.counts.changes, self.calibration, scorer, held.terms)
+        return self._estimated[2:]
 
     @property
     def cpds(self) -> Mapping[str, CPD]:
@@ -324,11 +362,16 @@ class Model:
         raw, tokens, known = self._left_out(self._cells(documents, labels), labels, threads, weights)
         if not self.variables and not self.log_odds_of_words:
             return self._linked((raw, tokens, known), tail=tail)
+        return self.scores_of(raw, tokens, known, tail=tail)
+
+    def scores_of(self, channels: Any, tokens: Any, known: Any, *, tail: bool = True) -> Scores:
+        """Probabilities from the channels of documents: a block of classes, by the counts' index, for each channel."""
         import numpy as np
 
-        channels = np.asarray(raw).reshape(len(labels), -1, len(self.counts.documents))
-        factors = self.calibration.factors if self.calibration else (1.0,) * channels.shape[1]
-        summed = np.ascontiguousarray(np.tensordot(channels, factors, (1, 0)))
+        width = len(self.counts.documents)
+        blocks = np.asarray(channels).reshape(len(np.asarray(tokens)), -1, width)
+        factors = self.calibration.factors if self.calibration else (1.0,) * blocks.shape[1]
+        summed = np.ascontiguousarray(np.tensordot(blocks, factors, (1, 0)))
         return self._linked((summed, tokens, known), tail=tail, weighed=True)
 
     def calibrate(
@@ -432,6 +475,11 @@ class Model:
         self, cells: Mapping[str, Any], labels: Labels, threads: int | None, weights: Any = None
     ) -> tuple[Any, Any, Any]:
         """The same without the document itself, for each channel of the calibration, side by side."""
+        if self.expected is not None:
+            raise ModelError(
+                "a model of unlabelled documents has no exact leave-one-out: what is expected of them rests on every "
+                "labelled document; test it on other documents"
+            )
         threads = threads or default_threads()
         for label in labels.states if isinstance(labels, Coded) else dict.fromkeys(labels):
             self.class_index(label)

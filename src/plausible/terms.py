@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from plausible import _native
 from plausible.counts import Counts
@@ -18,40 +18,46 @@ DAMPED: dict[str, Any] = {"raw": False, "spread": 0.5, "rarity": (0.5, 1.0)}
 RAW: dict[str, Any] = {"raw": True, "spread": 0.0, "rarity": (0.0, 0.0)}
 
 
-def m_estimates(counts: Counts, tokens: Tokens, rules: Rules) -> _native.Scorer:
+class Held(NamedTuple):
+    """Counts of terms, and documents of each class, in so many parts of a document."""
+
+    terms: _native.Terms
+    documents: list[int]
+    unit: int = 1
+
+
+def m_estimates(held: Held, counts: Counts, tokens: Tokens, rules: Rules) -> _native.Scorer:
     """ln P(term | class) by the m-estimate, for multinomial and Bernoulli events."""
-    terms: Any = counts.families["text"]
     return _native.Scorer(
-        terms,
-        [int(count) for count in counts.documents],
+        held.terms,
+        held.documents,
         bernoulli=rules.events == "bernoulli",
-        m=rules.smoothing.m,
-        a=rules.smoothing.a,
+        m=None if rules.smoothing.m is None else rules.smoothing.m * held.unit,
+        a=rules.smoothing.a * held.unit,
         share=rules.smoothing.share,
         log_prior=rules.log_prior(list(counts.index)),
-        min_count=rules.min_count,
+        min_count=rules.min_count * held.unit,
         drop_most_frequent=rules.drop_most_frequent,
         min_length=rules.min_length,
         stop=sorted(tokens.terms_of(rules.stop_words)),
     )
 
 
-def log_odds(counts: Counts, tokens: Tokens, rules: Rules, factors: Sequence[float]) -> _native.Weighted:
+def log_odds(held: Held, counts: Counts, tokens: Tokens, rules: Rules, factors: Sequence[float]) -> _native.Weighted:
     """Weighted terms and odds, in channels: words, with more than two classes the others' words, and pairs.
 
     `factors` are those of the calibration, of which the columns beside the text may have one more; they are 1 where
     there are none for these channels.
     """
-    terms: Any = counts.families["text"]
-    a = rules.smoothing.a
+    a = rules.smoothing.a * held.unit
     channels = [(False, a, a)] if len(counts.classes) == 2 else [(False, a, 0.0), (False, 0.0, REST * a)]
     if rules.pairs:
         channels.append((True, a, a))
     scorer = _native.Weighted(
-        terms,
-        [int(count) for count in counts.documents],
+        held.terms,
+        held.documents,
         **(RAW if rules.events == "odds" else DAMPED),
-        least=(1, LEAST_PAIRS),
+        least=(1, LEAST_PAIRS * held.unit),
         channels=channels,
         min_length=rules.min_length,
         stop=sorted(tokens.terms_of(rules.stop_words)),

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from plausible.cli import plausible
-from plausible.errors import CallError, DataError
+from plausible.errors import CallError, DataError, PlausibleWarning
 from plausible.learning.mixtures.clusters import cluster
 from plausible.learning.mixtures.gaussian import GaussianMixture
 from plausible.learning.mixtures.tables import TableMixture
@@ -96,7 +96,7 @@ def test_tables_are_shown(points):
         (["-k", "2", "--covariance", "full", "--column", "kind"], "needs columns of numbers"),
         (["-k", "2", "--covariance", "full", "--column", "kind", "--column", "x"], "'kind' holds categories"),
         (["-k", "2", "--column", "z"], "unknown column"),
-        (["-k", "2", "--variance", "1"], "variance needs"),
+        (["-k", "2", "--variance", "1"], "its variance need columns"),
         (["-k", "99"], "k is 99, but there are 60 rows"),
     ],
 )
@@ -124,10 +124,32 @@ def test_what_a_source_holds_decides(points):
         cluster(open_source([{"a": None, "b": "x"}, {"a": None, "b": "y"}]), 1)
 
 
-def test_documents_are_refused_not_clustered_by_their_names(tmp_path):
-    for kind in ("ham", "spam"):
-        (tmp_path / kind).mkdir()
-        for i in range(4):
-            (tmp_path / kind / f"{i}.txt").write_text(f"words of {kind} {i}")
-    with pytest.raises(CallError, match="holds documents; so far only tables"):
-        cluster(str(tmp_path), 2)
+@pytest.mark.parametrize(
+    ("text", "k", "error", "message"),
+    [
+        ("x,y\n1,2\ninf,3\n4,5\n", 1, DataError, r"line 3: inf in column 'x' is too large"),
+        ("x,y\n1,2\n", 2, CallError, "k is 2, but there are 1 rows"),
+        ("x,y\n1,2\n", 1, DataError, "1 row only"),
+        ("x,y\n1,2\n3,4\n1,2\n3,4\n", 3, DataError, "only 2 rows differ"),
+        ("x,y\n1,2\n1,2\n", 2, DataError, "all rows are equal"),
+        ("x,y\n1,5\n2,5\n3,5\n", 2, DataError, "column 'y' is constant"),
+        ("x,y\n,\n,\n", 1, DataError, "column 'x' of .* has no values"),
+        ("x,y\n1,\n2,\n", 1, DataError, "column 'y' of .* has no values"),
+        ("a,b\nu,v\nu,v\n", 2, DataError, "only 1 rows differ"),
+    ],
+)
+def test_bad_tables(tmp_path, text, k, error, message):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(error, match=message):
+        run(tmp_path / "t.csv", "-k", k)
+
+
+def test_what_went_wrong_on_the_way_is_said(tmp_path):
+    rng = np.random.default_rng(0)
+    (tmp_path / "t.csv").write_text("x\n" + "".join(f"{x}\n" for x in [*rng.normal(size=60), 1e6]))
+    with pytest.warns(PlausibleWarning, match=r"component \d has lost its rows.*choose fewer components than 3"):
+        result = run(tmp_path / "t.csv", "-k", 3, "--covariance", "spherical")
+    assert all(np.isfinite(json.loads(result.stdout)["weights"]))
+    (tmp_path / "t.csv").write_text("a,b\n" + "u,v\nw,v\n" * 5)
+    with pytest.warns(PlausibleWarning, match="2 clusters are hardly told apart"):
+        run(tmp_path / "t.csv", "-k", 2)

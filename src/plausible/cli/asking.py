@@ -374,6 +374,7 @@ def info(model_file: str, given: tuple[str, ...], do: tuple[str, ...], format_: 
         "documents": model.documents,
         **({"vocabulary": model.vocabulary if model.documents else 0} if model.has_text else {}),
         **settings(model),
+        **({"unlabelled": {"documents": known.documents, "weight": known.weight}} if (known := model.expected) else {}),
         **({"columns": columns} if columns else {}),
         "classes": classes,
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.options import sql_option, threads_option
+from plausible.cli.options import span, sql_option, threads_option, token_options, words_of
 from plausible.errors import CallError
 
 if TYPE_CHECKING:
@@ -20,25 +20,57 @@ if TYPE_CHECKING:
     from plausible.sources import Source
 
 
-@click.command(short_help="Find the hidden classes of a table's rows.")
+@click.command(short_help="Find the hidden classes of documents or of a table's rows.")
 @click.argument("source", required=False)
 @sql_option
-@click.option("-k", "components", required=True, metavar="K|auto", help="How many clusters; auto tries 1 to 10.")
+@click.option(
+    "-k",
+    "components",
+    required=True,
+    metavar="K|auto",
+    help="How many clusters; auto tries 1 to 10, of documents to 40.",
+)
 @click.option(
     "--covariance",
     type=click.Choice(["known", "spherical", "diagonal", "tied", "full"]),
     help="Gaussian clusters of the columns of numbers. [full, if all columns are numbers]",
 )
 @click.option("--variance", type=float, metavar="X", help="The variance that --covariance known knows.")
-@click.option("--prior", type=float, metavar="M", help="Rows' worth of prior for each cluster. [1e-6; categories: 1]")
-@click.option("--by", type=click.Choice(["bic", "held_out"]), default="bic", help="How -k auto compares. [bic]")
+@click.option(
+    "--prior",
+    type=float,
+    metavar="M",
+    help="Rows' worth of prior for each cluster. [1e-6; categories: 1; documents: 20]",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["bic", "leave_one_out", "held_out"]),
+    help="How -k auto compares. [bic; documents: leave_one_out]",
+)
+@click.option("--text", multiple=True, metavar="NAME", help="A column that holds text; several are joined.")
+@click.option("--headers", metavar="WHICH", help="Of mail and articles: all, none, or NAME,NAME. [subject]")
+@click.option(
+    "--stop-words",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Leave out the words of this file.",
+)
+@token_options
 @click.option("--column", "columns", multiple=True, metavar="NAME", help="A column that takes part. [all]")
 @click.option("--leave-out", multiple=True, metavar="NAME", help="A column that takes no part, such as a known class.")
 @click.option("--category", "categories", multiple=True, metavar="NAME", help="A column whose numbers are names.")
-@click.option("--restarts", type=click.IntRange(1), default=10, metavar="N", help="Starts; the best is kept. [10]")
+@click.option("--restarts", type=click.IntRange(1), metavar="N", help="Starts; the best is kept. [10; documents: 3]")
 @click.option("--seed", type=int, default=0, metavar="N", help="Of the starts. [0]")
 @click.option("--seconds", type=float, metavar="S", help="Stop after this long with the best so far, as Ctrl-C does.")
-@click.option("--memberships", type=click.Path(), metavar="FILE", help="Write each row's probabilities as CSV.")
+@click.option(
+    "--words", "most", type=click.IntRange(1), default=10, metavar="N", help="Words or values to show of each. [10]"
+)
+@click.option(
+    "--memberships", type=click.Path(), metavar="FILE", help="Write the probabilities of each row or document as CSV."
+)
+@click.option(
+    "--plot", type=click.Path(), metavar="FILE", help="Draw Gaussian clusters of one or two columns (.png or .svg)."
+)
 @click.option("--where", metavar="SQL", help="Only the rows for which this holds.")
 @click.option("--encoding", metavar="NAME", help="Of the file; recognised when not given.")
 @threads_option
@@ -50,37 +82,54 @@ def cluster(
     prior: float | None,
     seconds: float | None,
     memberships: str | None,
+    plot: str | None,
     where: str | None,
     encoding: str | None,
+    headers: str | None,
+    stop_words: str | None,
+    most: int,
+    ngrams: str | None,
+    chars: str | None,
+    stem: str | None,
+    restarts: int | None,
     format_: show.Format | None,
     **given: Any,
 ) -> None:
-    """Find the hidden classes of a table's rows.
+    """Find the hidden classes of documents or of a table's rows.
 
     \b
+      plausible cluster articles/ -k 20
+      plausible cluster tickets.csv --text subject --text body -k auto
       plausible cluster points.csv -k 3
       plausible cluster geyser.csv -k auto --covariance full --format json
       plausible cluster votes.csv -k 2 --memberships clusters.csv
 
-    Columns of numbers make Gaussian clusters; a table with categories makes latent classes. Gaps are taken as they are.
+    Documents (a folder, mail, text files, or the --text of a table) are clustered by their words, whatever sub-folders
+    they lie in. Columns of numbers make Gaussian clusters; a table with categories makes latent classes; --text with
+    --column takes both. Gaps are taken as they are.
     """
     from plausible.learning.mixtures.clusters import cluster as learn
     from plausible.learning.mixtures.gaussian import GaussianMixture
     from plausible.sources import open_source
+    from plausible.text import Tokens
 
     if (source is None) == (sql is None):
         raise CallError("name one source: a file, - for standard input, or --sql QUERY")
-    opened = open_source(sql if sql is not None else source, where=where, encoding=encoding)
+    opened = open_source(sql if sql is not None else source, where=where, encoding=encoding, headers=headers)
     progress = _progress()
-    limits = {"max_seconds": seconds, "prior": prior, "progress": progress}
+    limits = {"max_seconds": seconds, "prior": prior, "restarts": restarts, "progress": progress}
+    given["tokens"] = Tokens(span(ngrams) or (1, 1), span(chars), stem)
+    given["stop_words"] = words_of(stop_words) if stop_words else ()
     given |= {name: value for name, value in limits.items() if value is not None}
     choice = learn(opened, _number(components), **given)
     if progress:
         click.echo("\r\x1b[K", err=True, nl=False)
     mixture = choice.best
-    record = _gaussian(mixture) if isinstance(mixture, GaussianMixture) else _classes(mixture)
+    record = _gaussian(mixture) if isinstance(mixture, GaussianMixture) else _classes(mixture, opened, most)
     if choice.candidates:
         record["candidates"] = [candidate._asdict() for candidate in choice.candidates]
+    if plot:
+        _plot(plot, mixture, opened)
     if memberships:
         _write(memberships, opened, mixture)
     if not mixture.converged:
@@ -108,43 +157,72 @@ def _gaussian(mixture: GaussianMixture) -> dict[str, Any]:
     }
 
 
-def _classes(mixture: TableMixture) -> dict[str, Any]:
+def _classes(mixture: TableMixture, source: Source, most: int) -> dict[str, Any]:
+    clusters: list[dict[str, Any]] = []
+    names = _places(mixture, source) if mixture.words else {}
+    for j in range(len(mixture.weights)):
+        one: dict[str, Any] = {"characteristics": [c._asdict() for c in mixture.characteristics(j, most)]}
+        rows = mixture.exemplars[j]
+        clusters.append(one | {"exemplars": [names.get(i, i + 1) for i in rows.tolist()]})
     return {
         "log_likelihood": mixture.log_likelihood,
         "weights": mixture.weights.tolist(),
         "iterations": mixture.iterations,
         "sizes": mixture.sizes.tolist(),
         "converged": mixture.converged,
-        "clusters": [
-            {
-                "characteristics": [c._asdict() for c in mixture.characteristics(j)],
-                "exemplars": (mixture.exemplars[j] + 1).tolist(),
-            }
-            for j in range(len(mixture.weights))
-        ],
+        "clusters": clusters,
     }
+
+
+def _places(mixture: TableMixture, source: Source) -> dict[int, str]:
+    """Where the exemplars came from."""
+    wanted = sorted({int(i) for rows in mixture.exemplars for i in rows})
+    places: dict[int, str] = {}
+    first = 0
+    for table in source.tables(source.columns[:1]):
+        places |= {i: table.place(i - first) for i in wanted if first <= i < first + len(table)}
+        first += len(table)
+    return places
 
 
 def _table(mixture: GaussianMixture | TableMixture, record: dict[str, Any]) -> str:
     rows: list[dict[str, Any]] = []
+    of_words = not hasattr(mixture, "means") and {v.kind for v in mixture.schema.variables} == {"text"}
     for j, (weight, size) in enumerate(zip(record["weights"], record["sizes"], strict=True)):
-        row: dict[str, Any] = {"cluster": j, "weight": weight, "rows": size}
+        row: dict[str, Any] = {"cluster": j, "weight": weight, "documents" if of_words else "rows": size}
         if "means" in record:
             row |= {name: f"{value:.4g}" for name, value in zip(record["columns"], record["means"][j], strict=True)}
             rows.append(row)
             continue
+        exemplars = iter(record["clusters"][j]["exemplars"])
         for c in record["clusters"][j]["characteristics"]:
             share = "" if "±" in c["value"] else f"{c['here']:.0%} (of all {c['overall']:.0%})"
-            rows.append({**row, "column": c["variable"], "value": c["value"], "share": share})
+            named = {"word": c["value"]} if of_words else {"column": c["variable"], "value": c["value"]}
+            rows.append({**row, **named, "share": share, "exemplar": _end(next(exemplars, ""))})
             row = dict.fromkeys(row, "")
     state = "converged" if mixture.converged else mixture.stopped
     summary = f"log-likelihood {mixture.log_likelihood:,.4f}, {mixture.iterations} iterations, {state}\n"
     return show.table(rows, list(rows[0])) + summary
 
 
+def _end(place: Any) -> str:
+    text = str(place)
+    return text if len(text) <= 40 else "…" + text[-39:]
+
+
 def _candidates(candidates: tuple[Candidate, ...]) -> str:
     records = [candidate._asdict() for candidate in candidates]
     return show.table(records, list(records[0])) + "\n" if records else ""
+
+
+def _plot(path: str, mixture: GaussianMixture | TableMixture, source: Source) -> None:
+    from plausible.learning.mixtures.gaussian import GaussianMixture
+    from plausible.learning.mixtures.picture import plot
+    from plausible.learning.mixtures.points import read_points
+
+    if not isinstance(mixture, GaussianMixture):
+        raise CallError("a plot shows Gaussian clusters of one or two columns of numbers; name them with --column")
+    plot(path, mixture, read_points(source, mixture.names))
 
 
 def _write(path: str, source: Source, mixture: GaussianMixture | TableMixture) -> None:

@@ -38,9 +38,24 @@ output_option = click.option(
 @sql_option
 @learning
 @network_options
+@click.option("--unlabelled", multiple=True, metavar="SOURCE", help="Documents without a class to learn from, too.")
+@click.option(
+    "--weight",
+    default="auto",
+    metavar="auto|X",
+    help="What one of them counts, 0 to 1; auto: so that they help. [auto]",
+)
 @output_option
 @show.format_option
-def learn(source: str | None, sql: str | None, output: str, format_: show.Format | None, **given: Any) -> None:
+def learn(
+    source: str | None,
+    sql: str | None,
+    unlabelled: tuple[str, ...],
+    weight: str,
+    output: str,
+    format_: show.Format | None,
+    **given: Any,
+) -> None:
     """Learn to classify documents, or, with --network, the tables of a belief network.
 
     \b
@@ -50,6 +65,7 @@ def learn(source: str | None, sql: str | None, output: str, format_: show.Format
       plausible learn --sql "select text, topic from 'x.parquet'" --target topic -o x.plausible
       plausible learn cases.csv --network net.bif -o net2.bif
       plausible learn cases.csv --network net.bif --hidden cause=3 --gap NA --intervals .95 -o net.plausible
+      plausible learn mail/ --unlabelled inbox.mbox -o mail.plausible
 
     SOURCE is a folder with one sub-folder a class, mail (mbox, Maildir), a table (CSV, TSV, JSON lines, Parquet),
     any of them gzipped, or - for standard input. Without --text every column of a table takes part: as a category, a
@@ -63,6 +79,7 @@ def learn(source: str | None, sql: str | None, output: str, format_: show.Format
     from plausible.files.model import save
     from plausible.learning.classifier import learn_from
 
+    given["unlabelled"], given["weight"] = unlabelled or None, weight
     options = learning_options(given)
     model = learn_from(opened(source, sql, options), options, progress_bar("learning"))
     save(model, output)
@@ -340,7 +357,7 @@ def forget(
     if label is not None:
         model.class_index(label)
     gone = _learned_apart(model, sources, label, threads)
-    model.counts.subtract(gone.counts)
+    model.subtract(gone)
     save(model, output or model_file)
     record = {"model": output or model_file, "forgotten": gone.documents, "documents": model.documents}
     line = "{model}: {forgotten:,} forgotten, {documents:,} " + model.unit + " left\n"

@@ -126,11 +126,16 @@ def rule_changes(given: dict[str, Any]) -> dict[str, Any]:
         changes["by_column"] = by_column
     stop_words = given.pop("stop_words")
     if stop_words:
-        from plausible.sources import open_source
-
-        texts = (text for chunk in open_source(stop_words).tables(["text"]) for text in chunk.columns["text"])
-        changes["stop_words"] = {word.casefold() for text in texts for word in str(text or "").split()}
+        changes["stop_words"] = words_of(stop_words)
     return changes
+
+
+def words_of(path: str) -> set[str]:
+    """The words of a file."""
+    from plausible.sources import open_source
+
+    texts = (text for chunk in open_source(path).tables(["text"]) for text in chunk.columns["text"])
+    return {word.casefold() for text in texts for word in str(text or "").split()}
 
 
 def learning_options(given: dict[str, Any]) -> Options:
@@ -153,6 +158,7 @@ def learning_options(given: dict[str, Any]) -> Options:
         "weights",
     ):
         keywords[name] = given.pop(name)
+    keywords |= {name: given.pop(name) for name in ("unlabelled", "weight") if name in given}
     keywords["kinds"] = pairs(given.pop("kinds"), "--as NAME=KIND")
     ngrams, chars = span(given.pop("ngrams")), span(given.pop("chars"))
     return options_from(ngrams=ngrams, chars=chars, **keywords)

@@ -3,7 +3,7 @@
 `model.json` says what the model is. Of its text, `text.terms` holds the terms, sorted, one a line; `text.sizes.npy` for
 each term the number of classes that have seen it; `text.labels.npy`, `text.documents.npy`, `text.occurrences.npy` and
 `text.masses.npy` for each of those the class, its documents with the term, the term's occurrences, and their damped and
-normalised sum (see native/terms.hpp).
+normalised sum (see native/terms.hpp). `expected.…` has the same of unlabelled documents, in 256ths of a document.
 
 Of column i, `column.i.…`: if it is categorical `states.json`, sorted, `sizes.npy` for each state the number of classes
 that have it, `labels.npy` and `counts.npy` for each of those the class and how often; if it is continuous three numbers
@@ -17,14 +17,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from plausible.calibration import Calibration
 from plausible.columns import Columns
-from plausible.counts import Counts
+from plausible.counts import Counts, Family
 from plausible.errors import CallError
+from plausible.expected import Expected
 from plausible.files import NETWORK_START
 from plausible.files.archive import array, npy, only, packed, unpacked
 from plausible.files.atomic import replacing
@@ -77,14 +78,25 @@ def to_bytes(model: Model) -> bytes:
         "rules": _rules_to_json(model.rules),
         "calibration": _calibration_to_json(model.calibration),
         "choice": model.choice,
+        "expected": _expected_to_json(model.expected),
     }
     members: dict[str, bytes] = {}
     for start, name, names in _families(model.reading.columns):
-        exported = model.counts.families[name].export(order)
-        for member in names:
-            value = exported[member.split(".")[0]]
-            members[f"{start}.{member}"] = value if isinstance(value, bytes) else npy(*value)
+        members |= _exported(model.counts.families[name], order, start, names)
+    if model.expected is not None:
+        given = model.expected.counts
+        members |= _exported(given.families["text"], given.order(), "expected", TEXT)
     return packed("model.json", head, members)
+
+
+def _exported(family: Family, order: Sequence[int], start: str, names: Sequence[str]) -> dict[str, bytes]:
+    """The members of a family of counts."""
+    exported = family.export(order)
+    members = {}
+    for member in names:
+        value = exported[member.split(".")[0]]
+        members[f"{start}.{member}"] = value if isinstance(value, bytes) else npy(*value)
+    return members
 
 
 def _families(columns: Columns) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -171,18 +183,52 @@ def _model(head: dict[str, Any], members: dict[str, bytes], name: str) -> Model:
     )
     model.choice = str(head["choice"])
     families = list(_families(model.reading.columns))
-    only(members, {f"{start}.{member}" for start, _, names in families for member in names}, name)
+    wanted = {f"{start}.{member}" for start, _, names in families for member in names}
+    expected: dict[str, Any] | None = head.get("expected")
+    if expected is not None:
+        wanted |= {f"expected.{member}" for member in TEXT}
+    only(members, wanted, name)
     for start, family, names in families:
-        arrays: dict[str, Any] = {
-            member.split(".")[0]: array(data) if member.endswith(".npy") else data
-            for member in names
-            for data in [members[f"{start}.{member}"]]
-        }
-        if "terms" in arrays:
-            arrays["terms"].decode()
-        model.counts.families[family].load(classes=documents, **arrays)
+        model.counts.families[family].load(classes=documents, **_arrays(members, start, names))
     model.counts = Counts(model.counts.families, {label: i for i, label in enumerate(classes)}, list(documents))
+    if expected is not None:
+        model.expected = _expected_from_json(expected, model.tokens, members)
+        model.counts.codes(list(model.expected.counts.index))
     return model
+
+
+def _arrays(members: dict[str, bytes], start: str, names: tuple[str, ...]) -> dict[str, Any]:
+    arrays: dict[str, Any] = {
+        member.split(".")[0]: array(data) if member.endswith(".npy") else data
+        for member in names
+        for data in [members[f"{start}.{member}"]]
+    }
+    if "terms" in arrays:
+        arrays["terms"].decode()
+    return arrays
+
+
+def _expected_to_json(expected: Expected | None) -> dict[str, Any] | None:
+    if expected is None:
+        return None
+    counts = expected.counts
+    return {
+        "weight": expected.weight,
+        "documents": expected.documents,
+        "classes": {name: counts.documents[counts.index[name]] for name in counts.classes},
+    }
+
+
+def _expected_from_json(given: dict[str, Any], tokens: Tokens, members: dict[str, bytes]) -> Expected:
+    weight, documents, classes = given["weight"], given["documents"], given["classes"]
+    if not (type(weight) in (int, float) and 0 < weight <= 1 and type(documents) is int and documents > 0):
+        raise ValueError("its unlabelled documents have no weight, or there are none")
+    if list(classes) != sorted(classes) or not all(name and type(n) is int and n > 0 for name, n in classes.items()):
+        raise ValueError("the classes of its unlabelled documents are not sorted, or one has none")
+    terms: Any = tokens.terms()
+    parts = list(classes.values())
+    terms.load(classes=parts, **_arrays(members, "expected", TEXT))
+    return Expected(weight, documents, Counts({"text": terms}, {name: i for i, name in enumerate(classes)}, parts))
 
 
 def _rules_to_json(rules: Rules) -> dict[str, Any]:

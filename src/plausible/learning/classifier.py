@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from plausible.cells import Batch
+from plausible.cells import Batch, names_of
 from plausible.columns import Said, Uncut, choose_columns
 from plausible.encode import batches, labelled
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
@@ -28,7 +28,8 @@ class Options:
     """What the user says of learning; see `Rules`, `Tokens` and `sources.Options` for each.
 
     With `raw` probabilities are left as the rules give them; with `balance` every class weighs the same in them. With
-    `auto` the rules are chosen by leave-one-out, with `smooth` only the smoothing.
+    `auto` the rules are chosen by leave-one-out, with `smooth` only the smoothing. Those that are
+    `unlabelled` count with a `weight`.
     """
 
     said: Said = field(default_factory=Said)
@@ -42,6 +43,8 @@ class Options:
     balance: bool = False
     auto: bool = False
     smooth: bool = False
+    unlabelled: Any = None
+    weight: float | Literal["auto"] = "auto"
     threads: int | None = None
 
     def open(self, given: Any) -> Source:
@@ -88,6 +91,8 @@ def options_from(
     stem: str | None = None,
     raw: bool = False,
     balance: bool = False,
+    unlabelled: Any = None,
+    weight: float | str = "auto",
     threads: int | None = None,
     strict: bool = False,
     **rules: Any,
@@ -105,6 +110,8 @@ def options_from(
         Leave the probabilities as they come.
     balance : bool
         Let every class weigh the same, however few documents it has: rare classes are answered more often.
+    unlabelled, weight
+        See `learn`.
     rules
         The fields of `Rules`; smoothing may be "auto", too: chosen by leave-one-out.
     """
@@ -127,6 +134,8 @@ def options_from(
         if given.get("prior", "uniform") != "uniform":
             raise CallError("balanced classes have a uniform prior; leave out the prior, or balance")
         given["prior"] = "uniform"
+    if unlabelled is None and weight != "auto":
+        raise CallError("the weight is that of unlabelled documents: name some, or leave it out")
     smooth = given.get("smoothing") == "auto"
     if smooth:
         given["smoothing"] = Smoothing(a=0.1)
@@ -144,8 +153,22 @@ def options_from(
         balance=balance,
         auto=auto,
         smooth=smooth,
+        unlabelled=unlabelled,
+        weight=_weight(weight),
         threads=threads,
     )
+
+
+def _weight(given: float | str) -> float | Literal["auto"]:
+    if given == "auto":
+        return "auto"
+    try:
+        weight = float(given)
+    except ValueError:
+        weight = -1.0
+    if not 0 < weight <= 1:
+        raise CallError(f"the weight of an unlabelled document is auto, or a number above 0 and up to 1, not {given!r}")
+    return weight
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
@@ -173,6 +196,11 @@ def learn(source: Any, labels: Sequence[str] | None = None, **options: Any) -> M
         Columns to leave out.
     weights : str
         The column that says how much each row counts.
+    unlabelled : list of str, or anything `open_source` reads
+        Documents without a class, which count as what they are expected to be (Nigam et al. 2000; docs/hidden.md).
+    weight : "auto" or float
+        What one of them counts beside a labelled one: chosen so that left-out labelled documents are told better, or
+        none at all where that can't be.
     options
         Those of `options_from`, as in `learn(..., events="bernoulli", smoothing="m=100", ngrams=(1, 2), threads=2)`.
 
@@ -210,8 +238,13 @@ class Learner:
 
     def __init__(self, model: Model, options: Options, sample: Sample | None = None) -> None:
         self.model, self._options, self.sample = model, options, sample or Sample()
+        self._texts: list[str] = []
+        self._labels: list[str] = []
 
     def add(self, batch: Batch) -> None:
+        if self._options.unlabelled is not None:
+            self._texts += batch.texts
+            self._labels += names_of(batch.labels)
         self.model.update(batch.cells, batch.labels, self._options.threads, batch.weights)
         chooses = self.model.has_text and (self._options.auto or self._options.smooth)
         if chooses or not self._options.raw:
@@ -221,6 +254,7 @@ class Learner:
         """Add what another learner has counted, and its sample."""
         self.model.merge(other.model)
         self.sample.add(*other.sample.kept())
+        self._texts, self._labels = self._texts + other._texts, self._labels + other._labels
 
     def finish(self) -> Model:
         """The model, its columns cut and its rules chosen if they are to be, calibrated unless it is to be raw."""
@@ -250,6 +284,10 @@ class Learner:
                 share = self.model.documents / len(self.model.classes)
                 shares = [n * share / self.model.counts.of(name) for n, name in zip(shares, labels, strict=True)]
             self.model.calibrate(cells, labels, self._options.threads, shares, own)
+        if self._options.unlabelled is not None:
+            from plausible.learning.unlabelled import learn_unlabelled
+
+            learn_unlabelled(self.model, self._texts, self._labels, self._options)
         return self.model
 
 

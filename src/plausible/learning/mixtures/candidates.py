@@ -1,4 +1,4 @@
-"""How many components? The candidates beside each other, by BIC (Schwarz 1978) and by rows held out."""
+"""How many components? The candidates beside each other, by BIC (Schwarz 1978) and by rows left out or held out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from plausible.errors import CallError, DataError, PlausibleWarning
 from plausible.learning.mixtures.gaussian import GaussianMixture, gaussian_mixture
 from plausible.learning.mixtures.points import points
 
-Criterion = Literal["bic", "held_out"]
+Criterion = Literal["bic", "leave_one_out", "held_out"]
 
 
 class Learned(Protocol):
@@ -25,6 +25,8 @@ class Learned(Protocol):
     def log_likelihood(self) -> float: ...
     @property
     def parameters(self) -> int: ...
+    @property
+    def sizes(self) -> NDArray[np.intp]: ...
 
 
 FOLD: dict[str, Any] = {"restarts": 2, "tolerance": 1e-6, "progress": None}
@@ -34,15 +36,16 @@ M = TypeVar("M", bound=Learned)
 
 
 class Candidate(NamedTuple):
-    """`bic` is parameters × ln n − 2 ln P(D | h), lower is better; `held_out` is the mean ln p of a row not learned
-    from, higher is better.
+    """`bic` is parameters × ln n − 2 ln P(D | h), lower is better. The mean ln p of a row, higher is better:
+    `leave_one_out` with the row's own share taken out of the counts, `held_out` in folds, None where it was not asked.
     """
 
     k: int
     log_likelihood: float
     parameters: int
     bic: float
-    held_out: float
+    leave_one_out: float
+    held_out: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,11 @@ def choose(
     rows: int,
     fit: Callable[[int, NDArray[np.intp] | None], M],
     log_density: Callable[[M, NDArray[np.intp]], float],
+    left_out: Callable[[M], float],
     *,
     by: Criterion = "bic",
     folds: int = 5,
+    folded: bool = True,
     seed: int = 0,
 ) -> Choice[M]:
     """Learn each candidate from all rows, and from all but a fold's for each fold.
@@ -69,10 +74,13 @@ def choose(
     ----------
     fit : (k, rows or None for all) → mixture
     log_density : (mixture, rows) → Σ ln p(row)
-    by : "bic" or "held_out"
+    left_out : mixture → Σ ln p(row | all others)
+    by : "bic", "leave_one_out" or "held_out"
+    folded : bool
+        Whether rows are held out even where another criterion decides.
     """
-    if by not in ("bic", "held_out"):
-        raise CallError(f"candidates are compared by 'bic' or 'held_out', not {by!r}")
+    if by not in get_args(Criterion):
+        raise CallError(f"candidates are compared by 'bic', 'leave_one_out' or 'held_out', not {by!r}")
     if folds < 2:
         raise CallError(f"folds must be at least 2, not {folds}")
     fold = np.random.default_rng(seed).permutation(rows) % folds
@@ -89,10 +97,11 @@ def choose(
                 raise
             break  # no k beyond this one can be learned from these rows
         bic = learned.parameters * math.log(rows) - 2 * learned.log_likelihood
-        held_out = _held_out(k, fold, folds, fit, log_density)
-        candidates.append(Candidate(k, learned.log_likelihood, learned.parameters, bic, held_out))
-        score = -bic if by == "bic" else held_out
-        if best is None or score > best[0]:
+        held_out = _held_out(k, fold, folds, fit, log_density) if folded or by == "held_out" else None
+        candidate = Candidate(k, learned.log_likelihood, learned.parameters, bic, left_out(learned) / rows, held_out)
+        candidates.append(candidate)
+        score = -bic if by == "bic" else float(getattr(candidate, by))
+        if best is None or (score > best[0] and learned.sizes.all()):  # one with an empty component is a smaller k
             best, said = (score, learned), notes
     if best is None:
         raise CallError("there is no candidate k: name at least one")
@@ -123,7 +132,7 @@ def _held_out(
 def choose_gaussian_mixture(
     x: Any, ks: Iterable[int] = range(1, 11), *, by: Criterion = "bic", folds: int = 5, seed: int = 0, **options: Any
 ) -> Choice[GaussianMixture]:
-    """The number of components that BIC, or the likelihood of rows held out, likes best.
+    """The number of components that BIC, or the likelihood of rows left out or held out, likes best.
 
     `options` are those of `gaussian_mixture`.
 
@@ -144,4 +153,7 @@ def choose_gaussian_mixture(
     def log_density(mixture: GaussianMixture, rows: NDArray[np.intp]) -> float:
         return float(mixture.log_density(table.take(rows)).sum())
 
-    return choose(ks, table.count, fit, log_density, by=by, folds=folds, seed=seed)
+    def left_out(mixture: GaussianMixture) -> float:
+        return float(mixture.left_out(table).sum())
+
+    return choose(ks, table.count, fit, log_density, left_out, by=by, folds=folds, seed=seed)

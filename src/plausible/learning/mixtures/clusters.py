@@ -1,22 +1,33 @@
-"""Clusters of whatever a source holds: Gaussians where all columns are numbers, else stars with a hidden centre."""
+"""Clusters of whatever a source holds: Gaussians where all columns are numbers, else stars with a hidden centre, whose
+words are those of documents.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import CallError, unknown
+from plausible.errors import CallError, PlausibleWarning, unknown
 from plausible.learning.mixtures.candidates import FOLD, Choice, Criterion, choose, choose_gaussian_mixture
 from plausible.learning.mixtures.components import Covariance
 from plausible.learning.mixtures.gaussian import GaussianMixture, gaussian_mixture
 from plausible.learning.mixtures.points import read_points
-from plausible.learning.mixtures.tables import TableMixture, encoded, mixture_of_rows, schema_of
+from plausible.learning.mixtures.reading import encoded, learned_rows, schema_of
+from plausible.learning.mixtures.stars import StarRows
+from plausible.learning.mixtures.tables import TableMixture, mixture_of_rows, tempered
+from plausible.learning.mixtures.words import Words
+from plausible.schema import Schema
 from plausible.sources import Source, open_source
+from plausible.text import Tokens
 
-MOST = 10  # components that "auto" tries
+MOST = 10
+"""Components that "auto" tries of points and tables."""
+OF_DOCUMENTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40)
+"""Those that it tries of documents."""
 
 
 def cluster(
@@ -26,9 +37,12 @@ def cluster(
     columns: Sequence[str] = (),
     leave_out: Iterable[str] = (),
     categories: Iterable[str] = (),
+    text: Sequence[str] = (),
+    tokens: Tokens | None = None,
+    stop_words: Iterable[str] = (),
     covariance: Covariance | None = None,
     variance: float | None = None,
-    by: Criterion = "bic",
+    by: Criterion | None = None,
     seed: int = 0,
     **options: Any,
 ) -> Choice[GaussianMixture] | Choice[TableMixture]:
@@ -37,9 +51,13 @@ def cluster(
     Parameters
     ----------
     given : anything `open_source` opens, or a source that is open
-    columns : those that take part; all by default, or all of numbers where a covariance is named
+    columns : those that take part; all by default, or all of numbers where a covariance is named, or the text alone
     leave_out : columns that don't
     categories : columns of numbers whose numbers are names
+    text : columns of texts, which are joined; a folder, mail and text files are text anyway
+    tokens, stop_words : what the words of texts are, and which take no part
+    by : "bic", "leave_one_out" or "held_out"
+        How "auto" compares; "bic" by default, and "leave_one_out" of documents.
     covariance : "known", "spherical", "diagonal", "tied" or "full"
         Named, the mixture is of Gaussians. Otherwise it is if all columns are numbers, and "full".
     options : those of `gaussian_mixture` or `mixture_of_rows`
@@ -51,20 +69,24 @@ def cluster(
     [3, 3]
     """
     source = given if isinstance(given, Source) else open_source(given)
-    if source.documents:
-        raise CallError(
-            f"{source.name} holds documents; so far only tables can be clustered (CSV, JSON lines, Parquet)"
-        )
     named, without = frozenset(categories), frozenset(leave_out)
-    for name in (*columns, *named, *without):
+    for name in (*columns, *named, *without, *text):
         if name not in source.columns:
             raise CallError(unknown(f"column of {source.name}", name, source.columns))
-    names = tuple(name for name in columns or source.columns if name not in without)
+    if source.documents:
+        if columns:
+            raise CallError(f"{source.name} holds documents: it has no columns to choose from; leave them out")
+        text = ("text",)
+    names = tuple(name for name in columns or (() if text else source.columns) if name not in (*without, *text))
+    if not names and not text:
+        raise CallError(f"no column of {source.name} is left to cluster by; leave out fewer")
     numbers = [name for name in names if name in source.numeric and name not in named]
-    if covariance is None and len(numbers) < len(names):
-        if variance is not None:
-            raise CallError("a variance needs covariance='known' and columns of numbers; leave it out")
-        return _of_tables(source, k, names, named, by, seed, options)
+    if text or (covariance is None and len(numbers) < len(names)):
+        if covariance is not None or variance is not None:
+            raise CallError("a covariance and its variance need columns of numbers; leave them out")
+        schema = schema_of(source, names, named, text)
+        rows, words = learned_rows(source, schema, tokens or Tokens(), stop_words, options.get("threads"))
+        return _of_rows(rows, words, schema, k, by, seed, options)
     if not numbers:
         raise CallError(f"a covariance needs columns of numbers, and {source.name} has none; leave it out")
     if columns and len(numbers) < len(names):
@@ -73,33 +95,45 @@ def cluster(
     table = read_points(source, numbers)
     options = {"covariance": covariance or "full", "variance": variance, "seed": seed, **options}
     if k == "auto":
-        return choose_gaussian_mixture(table, range(1, MOST + 1), by=by, **options)
+        return choose_gaussian_mixture(table, range(1, MOST + 1), by=by or "bic", **options)
     return Choice(gaussian_mixture(table, k, **options), ())
 
 
-def _of_tables(
-    source: Source,
+def _of_rows(
+    rows: StarRows,
+    words: Words | None,
+    schema: Schema,
     k: int | Literal["auto"],
-    names: Sequence[str],
-    categories: frozenset[str],
-    by: Criterion,
+    by: Criterion | None,
     seed: int,
     options: dict[str, Any],
 ) -> Choice[TableMixture]:
-    schema = schema_of(source, names, categories)
-    table = encoded(source, schema)
+    if k != "auto":
+        return Choice(mixture_of_rows(rows, schema, k, words=words, seed=seed, **options), ())
+    ks: Iterable[int] = range(1, MOST + 1)
+    if words is not None:  # what words count must be the same for all candidates: what tells this many apart
+        ks = [components for components in OF_DOCUMENTS if components <= rows.count]
+        pilot = max(2, min(MOST, rows.count // 20))
+        if pilot <= rows.count:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PlausibleWarning)
+                like = mixture_of_rows(rows, schema, pilot, words=words, seed=seed, **options)
+            rows, words = tempered(rows, words, like)
 
-    def fit(components: int, rows: NDArray[np.intp] | None) -> TableMixture:
-        if rows is None:
-            return mixture_of_rows(table, schema, components, seed=seed, **options)
-        return mixture_of_rows(table.take(rows), schema, components, seed=seed, **options | FOLD)
+    def fit(components: int, some: NDArray[np.intp] | None) -> TableMixture:
+        fixed: dict[str, Any] = {"words": words, "temper": False, "seed": seed, **options}
+        if some is None:
+            return mixture_of_rows(rows, schema, components, **fixed)
+        return mixture_of_rows(rows.take(some), schema, components, **fixed | FOLD)
 
-    def log_density(mixture: TableMixture, rows: NDArray[np.intp]) -> float:
-        return float(mixture.posterior_of(table.take(rows))[1].sum())
+    def log_density(mixture: TableMixture, some: NDArray[np.intp]) -> float:
+        return float(mixture.posterior_of(rows.take(some))[1].sum())
 
-    if k == "auto":
-        return choose(range(1, MOST + 1), table.count, fit, log_density, by=by, seed=seed)
-    return Choice(fit(k, None), ())
+    def left_out(mixture: TableMixture) -> float:
+        return float(mixture.left_out(rows).sum())
+
+    by = by or ("bic" if words is None else "leave_one_out")
+    return choose(ks, rows.count, fit, log_density, left_out, by=by, folded=words is None, seed=seed)
 
 
 def memberships(source: Source, mixture: GaussianMixture | TableMixture) -> Iterator[tuple[str, list[float]]]:
@@ -107,7 +141,8 @@ def memberships(source: Source, mixture: GaussianMixture | TableMixture) -> Iter
     if isinstance(mixture, GaussianMixture):
         names, shares = mixture.names, mixture.posterior(read_points(source, mixture.names))
     else:
-        names, shares = mixture.schema.names, mixture.posterior_of(encoded(source, mixture.schema))[0]
+        rows = encoded(source, mixture.schema, mixture.words)
+        names, shares = mixture.schema.names, mixture.posterior_of(rows)[0]
     row = iter(shares.tolist())
     for table in source.tables(names[:1]):
         for i in range(len(table)):

@@ -47,6 +47,7 @@ class GaussianMixture:
     stopped : "converged", "iterations", "time", "interrupted" or "fell"
     trace : the objective at each iteration of the best run
     names : the columns
+    prior, equal_weights : as they were given
     """
 
     weights: Array
@@ -60,6 +61,8 @@ class GaussianMixture:
     stopped: Stopped
     trace: Vector
     names: tuple[str, ...]
+    prior: float
+    equal_weights: bool
 
     @property
     def converged(self) -> bool:
@@ -85,6 +88,15 @@ class GaussianMixture:
     def log_density(self, x: Any, *, threads: int | None = None) -> Array:
         """ln p(row) over the numbers that are there."""
         return posterior(points(x), self.components, _threads(threads))[1]
+
+    def left_out(self, x: Any, *, threads: int | None = None) -> Array:
+        """ln p(row | all others) of rows it was learned from; their own shares are taken out, all else stays."""
+        from plausible.learning.mixtures.left_out import gaussian_left_out
+
+        table = points(x)
+        whole = spread(table)
+        variances = whole.squares[:, 0] / np.maximum(whole.n, 1)
+        return gaussian_left_out(table, self.components, self.prior, variances, self.equal_weights, _threads(threads))
 
     def sample(self, count: int, seed: int | Generator = 0) -> tuple[Array, Indices]:
         """New rows, and the component that made each."""
@@ -197,6 +209,8 @@ def gaussian_mixture(
         fitted.stopped,
         fitted.trace,
         table.names,
+        prior,
+        equal,
     )
 
 

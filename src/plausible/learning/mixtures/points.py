@@ -73,10 +73,19 @@ def points(x: Any) -> Points:
 
 def read_points(source: Source, columns: Sequence[str]) -> Points:
     """The columns of a source as numbers."""
-    parts = [
-        np.array([table.columns[name] for name in columns], dtype=np.float64).reshape(len(columns), len(table)).T
-        for table in source.tables(list(columns), columns)
-    ]
+    parts: list[Array] = []
+    for chunk in source.tables(list(columns), columns):
+        cells = (
+            np.array([chunk.columns[name] for name in columns], dtype=np.float64).reshape(len(columns), len(chunk)).T
+        )
+        wild = np.argwhere(np.abs(cells) > LARGEST)
+        if len(wild):
+            row, column = wild[0].tolist()
+            raise DataError(
+                f"{chunk.place(row)}: {cells[row, column]} in column {columns[column]!r} is too large; "
+                f"make it a number below {LARGEST:g}, or leave it empty"
+            )
+        parts.append(cells)
     if not parts:
         raise DataError(f"{source.name} has no rows")
     table = points(np.concatenate(parts))

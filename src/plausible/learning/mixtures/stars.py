@@ -9,7 +9,9 @@ where missing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +34,8 @@ class StarRows:
         How often each is there; once, if None.
     numbers : (rows, columns)
     variables : (first feature, end) of each variable, in order
+    by_feature : starts, rows and times of each feature, or None
+        Where there are very many features, each is summed by itself.
     """
 
     starts: NDArray[np.int64]
@@ -39,6 +43,7 @@ class StarRows:
     times: Array | None
     numbers: Array
     variables: tuple[tuple[int, int], ...]
+    by_feature: tuple[NDArray[np.int64], NDArray[np.int32], Array] | None = None
 
     @property
     def count(self) -> int:
@@ -54,7 +59,18 @@ class StarRows:
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         entries = np.repeat(self.starts[rows] - starts[:-1], sizes) + np.arange(starts[-1])
         times = None if self.times is None else self.times[entries]
-        return StarRows(starts, self.features[entries], times, self.numbers[rows], self.variables)
+        taken = StarRows(starts, self.features[entries], times, self.numbers[rows], self.variables)
+        return taken if self.by_feature is None else taken.turned()
+
+    def turned(self) -> StarRows:
+        """The same, with the rows of each feature beside."""
+        times = np.ones(len(self.features)) if self.times is None else self.times
+        return replace(self, by_feature=_native.sparse_transpose(self.starts, self.features, times, self.size))
+
+    def product(self, matrix: Array, threads: int) -> Array:
+        """Rows, as vectors of times, by a matrix of one row a feature; shape (rows, columns of the matrix)."""
+        product: Array = _native.sparse_product(self.starts, self.features, self.times, matrix, threads)
+        return product
 
     def totals(self) -> tuple[Array, Moments]:
         """How often each feature is there, and the moments of each column of numbers."""
@@ -94,25 +110,44 @@ class Star:
         return logs, log_weights, scales, self.means, 1 / self.variances
 
 
+class WordsPrior(NamedTuple):
+    """Of the last variable: m in units of its times, and the share p of each of its features."""
+
+    m: float
+    shares: Array
+
+
 @dataclass(frozen=True, slots=True)
 class StarPrior:
-    """m rows' worth of each variable: of its features by equal shares, of its numbers by the whole data's variances."""
+    """m rows' worth of each variable: of its features by equal shares, of its numbers by the whole data's variances.
+
+    Words have a prior of their own, by their shares in the whole collection.
+    """
 
     m: float
     variables: tuple[tuple[int, int], ...]
     variances: Array
+    words: WordsPrior | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.m < math.inf:
             raise CallError(f"the prior must be a number of rows above 0, not {self.m}")
 
+    def each(self) -> Iterator[tuple[slice, float, Array]]:
+        """Of each variable its features, m, and p of each feature."""
+        for first, end in self.variables:
+            if self.words and end == self.variables[-1][1]:
+                yield slice(first, end), self.words.m, self.words.shares
+            else:
+                yield slice(first, end), self.m, np.full(end - first, 1 / max(end - first, 1))
+
     def estimate(self, counts: StarCounts) -> Star:
         """The M step: (n_c + m p) / (n + m), Mitchell 1997, eq. 6.22, and (S + m V) / (n + m)."""
         k, m = len(counts.rows), self.m
         tables = np.empty_like(counts.features)
-        for first, end in self.variables:
-            seen = counts.features[first:end]
-            tables[first:end] = (seen + m / (end - first)) / (seen.sum(axis=0) + m)
+        for part, m_v, p in self.each():
+            seen = counts.features[part]
+            tables[part] = (seen + (m_v * p)[:, None]) / (seen.sum(axis=0) + m_v)
         shape = (len(self.variances), k)
         n, squares = counts.numbers.n.reshape(shape), counts.numbers.squares.reshape(shape)
         variances = (squares + m * self.variances[:, None]) / (n + m)
@@ -120,15 +155,16 @@ class StarPrior:
 
     def log_density(self, star: Star) -> float:
         """Σ m p ln θ − m/2 Σ (ln σ² + V / σ²); a constant is left out."""
-        tables = sum(
-            float(np.log(star.tables[first:end]).sum()) / (end - first) for first, end in self.variables if end > first
-        )
+        tables = sum(m_v * float((p @ np.log(star.tables[part])).sum()) for part, m_v, p in self.each())
         numbers = float((np.log(star.variances) + self.variances[:, None] / star.variances).sum())
-        return self.m * (tables - numbers / 2)
+        return tables - self.m * numbers / 2
 
 
 def e_step(rows: StarRows, star: Star, threads: int) -> tuple[StarCounts, float]:
     """Expected counts, and ln P(D | h)."""
+    if rows.by_feature is not None:
+        shares, log_rows = posterior(rows, star, threads)
+        return expected(rows, shares, threads), float(log_rows.sum())
     logs, log_weights, scales, means, precisions = star._arrays()
     n, features, sums, log_likelihood = _native.star_step(
         rows.starts, rows.features, rows.times, logs, log_weights, rows.numbers, scales, means, precisions, threads
@@ -150,15 +186,23 @@ def posterior(rows: StarRows, star: Star, threads: int) -> tuple[Array, Array]:
 
 def count(rows: StarRows, which: NDArray[np.intp], k: int) -> StarCounts:
     """The counts when row i belongs to component which[i]."""
-    owner = np.repeat(which, np.diff(rows.starts))
-    features = np.bincount(rows.features.astype(np.intp) * k + owner, rows.times, rows.size * k).reshape(rows.size, k)
+    return expected(rows, np.eye(k)[which], 1)
+
+
+def expected(rows: StarRows, shares: Array, threads: int) -> StarCounts:
+    """The counts when component j has shares[i, j] of row i."""
+    turned = rows if rows.by_feature is not None else rows.turned()
+    assert turned.by_feature is not None
+    features: Array = _native.sparse_product(*turned.by_feature, shares, threads)
     there = ~np.isnan(rows.numbers)
     values = np.where(there, rows.numbers, 0)
-    columns = rows.numbers.shape[1]
-    n, mean, squares = (np.zeros((columns, k)) for _ in range(3))
-    for d in range(columns):
-        n[d] = np.bincount(which, there[:, d], k)
-        mean[d] = np.bincount(which, values[:, d], k) / np.maximum(n[d], 1)
-        squares[d] = np.bincount(which, there[:, d] * (values[:, d] - mean[d][which]) ** 2, k)
+    n = there.T.astype(np.float64) @ shares
+    mean = values.T @ shares / np.where(n > 0, n, 1)
+    squares = np.array(
+        [
+            (shares * np.where(there[:, d : d + 1], values[:, d : d + 1] - mean[d], 0) ** 2).sum(axis=0)
+            for d in range(len(mean))
+        ]
+    ).reshape(mean.shape)
     moments = Moments(n.ravel(), mean.reshape(-1, 1), squares.reshape(-1, 1))
-    return StarCounts(np.bincount(which, minlength=k).astype(np.float64), features.astype(np.float64), moments)
+    return StarCounts(shares.sum(axis=0), features, moments)

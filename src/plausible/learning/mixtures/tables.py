@@ -1,5 +1,5 @@
-"""Clusters of table rows with categories, numbers and gaps: latent class analysis (Lazarsfeld and Henry 1968; the
-AutoClass idea, Cheeseman and Stutz 1996).
+"""Clusters of rows with categories, numbers and gaps: latent class analysis (Lazarsfeld and Henry 1968; the AutoClass
+idea, Cheeseman and Stutz 1996); and of documents: mixtures of multinomials.
 """
 
 from __future__ import annotations
@@ -8,26 +8,46 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plausible.errors import CallError, DataError, PlausibleWarning, unknown
+from plausible.errors import CallError, DataError, PlausibleWarning
 from plausible.learning.em import Step, Stopped, Vector, em
 from plausible.learning.mixtures.moments import Array
-from plausible.learning.mixtures.points import LARGEST
-from plausible.learning.mixtures.stars import Star, StarCounts, StarPrior, StarRows, count, e_step, posterior
-from plausible.schema import Schema, Variable
-from plausible.sources import Source, open_source
+from plausible.learning.mixtures.reading import encoded, learned_rows, schema_of
+from plausible.learning.mixtures.seeds import directions, nearest, reseeded
+from plausible.learning.mixtures.stars import (
+    Star,
+    StarCounts,
+    StarPrior,
+    StarRows,
+    WordsPrior,
+    count,
+    e_step,
+    expected,
+    posterior,
+)
+from plausible.learning.mixtures.words import SURE, WHOLE, Words
+from plausible.schema import Schema
+from plausible.sources import open_source
+from plausible.text import Tokens
 
 Indices = NDArray[np.intp]
 
 
+ROWS, DOCUMENTS = 1.0, 20.0
+"""What the prior is worth by default: of a column, and of the words of a collection."""
+SAMPLE = 200
+"""Documents a component among which starts are compared."""
+
+
 class Characteristic(NamedTuple):
-    """A value that makes a cluster: its probability there and in the whole table; a number has its mean and spread."""
+    """A value that makes a cluster: its probability there and in the whole table; a number has its mean and spread,
+    a word the share of documents that hold it.
+    """
 
     variable: str
     value: str
@@ -37,7 +57,7 @@ class Characteristic(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TableMixture:
-    """A mixture of k stars, as learned from a table.
+    """A mixture of k stars, as learned from a table or from documents.
 
     Parameters
     ----------
@@ -45,21 +65,29 @@ class TableMixture:
     star : weights (k,), tables, means and variances, one column a component
     overall : the same with one component: the whole table
     sizes : (k,) rows that belong to each component more probably than to any other
+    assigned : of each row it was learned from the most probable component
     exemplars : for each component the rows most typical of it, counted from 0
     log_likelihood, objective, iterations, stopped, trace
         As in `plausible.learning.em.Fitted`.
+    prior : what was added to the counts
+    words : the terms that take part, if there is text
+    holding : (terms, k + 1) share of the documents of each component, and of all, that hold a term
     """
 
     schema: Schema
     star: Star
     overall: Star
     sizes: Indices
+    assigned: Indices
     exemplars: tuple[Indices, ...]
     log_likelihood: float
     objective: float
     iterations: int
     stopped: Stopped
     trace: Vector
+    prior: StarPrior
+    words: Words | None = None
+    holding: Array | None = None
 
     @property
     def converged(self) -> bool:
@@ -72,16 +100,27 @@ class TableMixture:
     @property
     def parameters(self) -> int:
         """How many numbers were free to be learned."""
-        k = len(self.weights)
-        return k - 1 + k * sum(len(v.states) - 1 if v.kind == "categorical" else 2 for v in self.schema.variables)
+        k, free = len(self.weights), {"continuous": 2, "text": 0}
+        columns = sum(free.get(v.kind, len(v.states) - 1) for v in self.schema.variables)
+        return k - 1 + k * (columns + (len(self.words.terms) - 1 if self.words else 0))
 
     def posterior(self, given: Any, *, threads: int | None = None) -> Array:
         """P(component | row), shape (rows, k). A value never seen counts as missing."""
-        return self.posterior_of(encoded(open_source(given), self.schema), threads=threads)[0]
+        return self.posterior_of(self.read(given), threads=threads)[0]
+
+    def read(self, given: Any) -> StarRows:
+        """New rows or documents as this mixture sees them."""
+        return encoded(open_source(given), self.schema, self.words)
 
     def posterior_of(self, rows: StarRows, *, threads: int | None = None) -> tuple[Array, Array]:
         """P(component | row), and ln P(row)."""
         return posterior(rows, self.star, threads or os.cpu_count() or 1)
+
+    def left_out(self, rows: StarRows, *, threads: int | None = None) -> Array:
+        """ln P(row | all others) of rows it was learned from; their own shares are taken out, all else stays."""
+        from plausible.learning.mixtures.left_out import star_left_out
+
+        return star_left_out(rows, self.star, self.prior, threads or os.cpu_count() or 1)
 
     def characteristics(self, component: int, most: int = 10) -> list[Characteristic]:
         """What sets a component apart, by how much each variable's part of it diverges from the whole table's.
@@ -94,10 +133,12 @@ class TableMixture:
         found: list[tuple[float, Characteristic]] = []
         feature = column = 0
         for variable in self.schema.variables:
+            if variable.kind == "text":
+                continue
             if variable.kind == "categorical":
                 for state in variable.states:
-                    here, all_ = float(self.star.tables[feature, component]), float(self.overall.tables[feature, 0])
-                    found.append((here * math.log(here / all_), Characteristic(variable.name, state, here, all_)))
+                    here, whole = float(self.star.tables[feature, component]), float(self.overall.tables[feature, 0])
+                    found.append((here * math.log(here / whole), Characteristic(variable.name, state, here, whole)))
                     feature += 1
                 continue
             mean, variance = float(self.star.means[column, component]), float(self.star.variances[column, component])
@@ -106,6 +147,12 @@ class TableMixture:
             text = f"{mean:.4g} ± {math.sqrt(variance):.2g}"
             found.append((part, Characteristic(variable.name, text, mean, centre)))
             column += 1
+        if self.words is not None and self.holding is not None:
+            here_, all_ = self.star.tables[feature:, component], self.overall.tables[feature:, 0]
+            parts = here_ * np.log(here_ / all_)
+            for at in np.argsort(-parts, kind="stable")[:most].tolist():
+                share, whole = float(self.holding[at, component]), float(self.holding[at, -1])
+                found.append((float(parts[at]), Characteristic("text", self.words.terms[at], share, whole)))
         found.sort(key=lambda pair: -pair[0])
         return [characteristic for part, characteristic in found[:most] if part > 0]
 
@@ -116,15 +163,20 @@ def mixture_of_tables(
     *,
     columns: Sequence[str] = (),
     categories: Iterable[str] = (),
+    text: Sequence[str] = (),
+    tokens: Tokens | None = None,
+    stop_words: Iterable[str] = (),
     **options: Any,
 ) -> TableMixture:
-    """Learn k clusters of the rows of a table.
+    """Learn k clusters of the rows of a table, or of documents.
 
     Parameters
     ----------
     given : anything `open_source` opens: a path, a data frame, a list of dictionaries, SQL
-    columns : those that take part; all by default
+    columns : those that take part; all by default, or none but the text where there is text
     categories : columns of numbers whose numbers are names
+    text : columns of texts, which are joined
+    tokens, stop_words : what the words of texts are, and which take no part
     options : those of `mixture_of_rows`
 
     Examples
@@ -133,10 +185,16 @@ def mixture_of_tables(
     >>> mixture = mixture_of_tables(rows, 2)
     >>> mixture.sizes.tolist(), mixture.characteristics(0)[0].value
     ([5, 4], 'rough')
+    >>> texts = [{"text": t} for t in ("red rose", "rose thorn", "red thorn", "bank rate", "bank loan")]
+    >>> mixture_of_tables(texts, 2, text=["text"]).posterior(texts).argmax(axis=1).tolist()
+    [0, 0, 0, 1, 1]
     """
     source = open_source(given)
-    schema = schema_of(source, columns, frozenset(categories))
-    return mixture_of_rows(encoded(source, schema), schema, k, **options)
+    if source.documents:
+        columns, text = (), ("text",)
+    schema = schema_of(source, columns or (() if text else source.columns), frozenset(categories), text)
+    rows, words = learned_rows(source, schema, tokens or Tokens(), stop_words, options.get("threads"))
+    return mixture_of_rows(rows, schema, k, words=words, **options)
 
 
 def mixture_of_rows(
@@ -144,10 +202,12 @@ def mixture_of_rows(
     schema: Schema,
     k: int,
     *,
-    prior: float = 1.0,
-    restarts: int = 10,
+    words: Words | None = None,
+    temper: bool = True,
+    prior: float | None = None,
+    restarts: int | None = None,
     seed: int | np.random.Generator = 0,
-    tolerance: float = 1e-9,
+    tolerance: float | None = None,
     max_iterations: int = 1000,
     max_seconds: float = math.inf,
     progress: Callable[[Step], None] | None = None,
@@ -157,128 +217,152 @@ def mixture_of_rows(
 
     Parameters
     ----------
+    temper : bool
+        Let words count for more, by a factor of 2 at a time, where documents are not told apart; see `words`.
     prior : float
-        m of (n_c + m p) / (n + m), in rows; p is equal for the values of a variable.
+        m of (n_c + m p) / (n + m), in rows; p is equal for the values of a variable, and a word's share of all words.
+        By default 1; of documents 20, or a fiftieth of all where there are few.
     restarts : int
-        Starts from seeds far from one another; the best is kept.
+        Starts from seeds far from one another, 10 by default; the best is kept. Of documents it is 3, in a sample, and
+        only the best is climbed from.
     tolerance, max_iterations, max_seconds, progress
-        As in `plausible.learning.em`.
+        As in `plausible.learning.em`; the tolerance is 1e-9, and 3e-5 with text.
     """
     threads, rng = threads or os.cpu_count() or 1, np.random.default_rng(seed)
-    if k < 1 or restarts < 1:
+    if k < 1 or (restarts is not None and restarts < 1):
         raise CallError(f"k ({k}) and restarts ({restarts}) must be at least 1")
     if k > rows.count:
         raise CallError(f"k is {k}, but there are {rows.count} rows: choose k of at most {rows.count}")
-    rule = StarPrior(prior, rows.variables, _variances(rows, schema))
+    limits: dict[str, Any] = {
+        "tolerance": tolerance if tolerance is not None else 1e-9 if words is None else 3e-5,
+        "max_iterations": max_iterations,
+        "max_seconds": max_seconds,
+        "progress": progress,
+    }
+    while True:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", PlausibleWarning)
+            mixture, sure = _climbed(rows, schema, k, words, prior, restarts, rng, threads, limits)
+        if words is None or not temper or k == 1 or sure >= SURE or words.part >= WHOLE:
+            break
+        rows, words = _louder(rows, words)
+    for note in said:
+        warnings.warn(str(note.message), note.category, stacklevel=2)
+    if k > 1 and sure < 1 / k + 0.1 and mixture.sizes.all():
+        warnings.warn(
+            f"the {k} clusters are hardly told apart: the greatest share of a row is {sure:.2f} on average; "
+            "choose fewer, or give more columns",
+            PlausibleWarning,
+            stacklevel=2,
+        )
+    return mixture
+
+
+def _climbed(
+    rows: StarRows,
+    schema: Schema,
+    k: int,
+    words: Words | None,
+    prior: float | None,
+    restarts: int | None,
+    rng: np.random.Generator,
+    threads: int,
+    limits: dict[str, Any],
+) -> tuple[TableMixture, float]:
+    """The mixture, and the mean of the greatest shares."""
+    rule = _prior(rows, schema, prior)
     overall = rule.estimate(count(rows, np.zeros(rows.count, dtype=np.intp), 1))
-    reseeded: list[int] = []
+    again: list[int] = []
 
     def starts() -> Iterator[Star]:
-        for _ in range(restarts):
-            reseeded.append(0)
-            yield rule.estimate(count(rows, _nearest(rows, k, rule.variances, rng), k))
+        if words is not None:
+            again.append(0)
+            part = rows if rows.count <= SAMPLE * k else rows.take(rng.choice(rows.count, SAMPLE * k, replace=False))
+            seeds = (nearest(part, k, rule.variances, rng, threads) for _ in range(restarts or 3))
+            tried = [directions(part, which, k, threads) for which in seeds]
+            yield rule.estimate(count(part, max(tried, key=lambda pair: pair[1])[0], k))
+            return
+        for _ in range(restarts or 10):
+            again.append(0)
+            yield rule.estimate(count(rows, nearest(rows, k, rule.variances, rng, threads), k))
 
     def mend(star: Star, counts: StarCounts) -> Star | None:
         lost = np.flatnonzero(counts.rows < 0.01)
-        if not lost.size or reseeded[-1] >= k:
+        if not lost.size or again[-1] >= k:
             return None
-        reseeded[-1] += 1
-        return _reseeded(star, int(lost[0]), rows, overall, rng)
+        again[-1] += 1
+        return reseeded(star, int(lost[0]), rows, overall, rng)
 
     fitted = em(
         starts(),
         lambda star: e_step(rows, star, threads),
         rule.estimate,
         log_prior=rule.log_density,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-        max_seconds=max_seconds,
-        progress=progress,
         mend=mend,
+        **limits,
     )
     order = np.argsort(-fitted.parameters.weights, kind="stable")
     star = _taken(fitted.parameters, order)
     shares, log_rows = posterior(rows, star, threads)
-    sizes = np.bincount(shares.argmax(axis=1), minlength=k)
-    _say(reseeded[fitted.run - 1], fitted.statistics.rows[order])
-    return TableMixture(
+    assigned = shares.argmax(axis=1)
+    sizes = np.bincount(assigned, minlength=k)
+    _say(again[fitted.run - 1], fitted.statistics.rows[order])
+    fit = log_rows - (posterior(rows, overall, threads)[1] if words is not None else 0)
+    mixture = TableMixture(
         schema,
         star,
         overall,
         sizes,
-        tuple(_exemplars(shares, log_rows, star.weights, j) for j in range(k)),
+        assigned,
+        tuple(_exemplars(shares, fit, star.weights, j) for j in range(k)),
         fitted.log_likelihood,
         fitted.objective,
         fitted.iterations,
         fitted.stopped,
         fitted.trace,
+        rule,
+        words,
+        None if words is None else _holding(rows, shares, threads),
+    )
+    return mixture, float(shares.max(axis=1).mean())
+
+
+def tempered(rows: StarRows, words: Words, like: TableMixture) -> tuple[StarRows, Words]:
+    """Rows whose words count what they do in another mixture."""
+    while like.words is not None and words.part < like.words.part:
+        rows, words = _louder(rows, words)
+    return rows, words
+
+
+def _louder(rows: StarRows, words: Words) -> tuple[StarRows, Words]:
+    """Words that count twice as much."""
+    assert rows.times is not None
+    of_words = rows.features >= rows.variables[-1][0]
+    return (
+        replace(rows, times=np.where(of_words, 2 * rows.times, rows.times)).turned(),
+        replace(words, part=2 * words.part),
     )
 
 
-def schema_of(source: Source, columns: Sequence[str] = (), categories: frozenset[str] = frozenset()) -> Schema:
-    """The columns that take part, numbers as numbers, and the states that the others have."""
-    for name in (*columns, *categories):
-        if name not in source.columns:
-            raise CallError(unknown(f"column of {source.name}", name, source.columns))
-    names = tuple(columns) or source.columns
-    numeric = [name for name in names if name in source.numeric and name not in categories]
-    states: dict[str, dict[str, None]] = {name: {} for name in names if name not in numeric}
-    rows = 0
-    for table in source.tables(list(names)):
-        rows += len(table)
-        for name, seen in states.items():
-            seen.update(dict.fromkeys(str(cell) for cell in table.columns[name] if cell not in (None, "")))
-    if not rows:
-        raise DataError(f"{source.name} has no rows")
-    for name, seen in states.items():
-        if not seen:
-            raise DataError(f"column {name!r} of {source.name} has no values at all: leave it out")
-        if len(seen) == rows > 20:
-            raise DataError(
-                f"column {name!r} of {source.name} has another value in each of {rows:,} rows: it is a name, "
-                f"not a category; leave it out"
-            )
-    return Schema(
-        tuple(
-            Variable(name, "continuous") if name in numeric else Variable(name, states=tuple(sorted(states[name])))
-            for name in names
-        )
-    )
+def _prior(rows: StarRows, schema: Schema, prior: float | None) -> StarPrior:
+    variances = _variances(rows, schema)
+    words = None
+    if any(v.kind == "text" for v in schema.variables):
+        first, end = rows.variables[-1]
+        seen = rows.totals()[0][first:end]
+        mass = float(seen.sum())
+        shares = (seen + 0.01 * mass / len(seen)) / (1.01 * mass)  # no word is impossible, even in a part of the rows
+        worth = min(DOCUMENTS, rows.count / 50) if prior is None else prior
+        words = WordsPrior(worth * mass / rows.count, shares)
+    return StarPrior(ROWS if prior is None else prior, rows.variables, variances, words)
 
 
-def encoded(source: Source, schema: Schema) -> StarRows:
-    """The rows of a source as a star sees them."""
-    for name in schema.names:
-        if name not in source.columns:
-            raise CallError(unknown(f"column of {source.name}", name, source.columns))
-    categorical = [v for v in schema.variables if v.kind == "categorical"]
-    numeric = [v.name for v in schema.variables if v.kind == "continuous"]
-    ends = np.cumsum([0, *(len(v.states) for v in categorical)]).tolist()
-    codes = [
-        {state: first + i for i, state in enumerate(v.states)} for v, first in zip(categorical, ends, strict=False)
-    ]
-    chunks, numbers = [], []
-    for table in source.tables(list(schema.names), numeric):
-        cells = [
-            [code.get(str(cell), -1) for cell in table.columns[v.name]]
-            for v, code in zip(categorical, codes, strict=True)
-        ]
-        chunks.append(np.array(cells, dtype=np.int32).reshape(len(categorical), len(table)).T)
-        columns = [np.asarray(table.columns[name], dtype=np.float64) for name in numeric]
-        numbers.append(np.array(columns, dtype=np.float64).reshape(len(numeric), len(table)).T)
-        for d, name in enumerate(numeric):
-            wild = np.flatnonzero(np.abs(numbers[-1][:, d]) > LARGEST)
-            if wild.size:
-                raise DataError(
-                    f"{table.place(int(wild[0]))}: {numbers[-1][wild[0], d]} in column {name!r} is too large; "
-                    f"make it a number below {LARGEST:g}, or leave it empty"
-                )
-    if not chunks:
-        raise DataError(f"{source.name} has no rows")
-    dense, values = np.concatenate(chunks), np.ascontiguousarray(np.concatenate(numbers))
-    there = dense >= 0
-    starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64)
-    return StarRows(starts, dense[there], None, values, tuple(pairwise(ends)))
+def _holding(rows: StarRows, shares: Array, threads: int) -> Array:
+    """Of the words, the share of each component's documents that hold them, and of all."""
+    first, _ = rows.variables[-1]
+    held = expected(replace(rows, times=None).turned(), np.column_stack([shares, np.ones(rows.count)]), threads)
+    holding: Array = held.features[first:] / np.maximum(held.rows, 1e-300)
+    return holding
 
 
 def _variances(rows: StarRows, schema: Schema) -> Array:
@@ -292,55 +376,6 @@ def _variances(rows: StarRows, schema: Schema) -> Array:
         if low[d] == high[d]:
             raise DataError(f"column {name!r} is constant ({low[d]:g}): it tells nothing of clusters; leave it out")
     return whole.squares[:, 0] / whole.n
-
-
-def _nearest(rows: StarRows, k: int, variances: Array, rng: np.random.Generator) -> Indices:
-    """k-means++ seeds (Arthur and Vassilvitskii 2007), to the nearest of which each row goes.
-
-    Squared distance: 2 for a value that differs, 1 for one that only either has, a number's own in deviations.
-    """
-    scale = np.where(variances > 0, variances, 1)
-    owner, there = np.repeat(np.arange(rows.count), np.diff(rows.starts)), ~np.isnan(rows.numbers)
-
-    def distance(seed: int) -> Array:
-        own = rows.features[rows.starts[seed] : rows.starts[seed + 1]]
-        differs = np.ones(rows.size)
-        differs[own] = -1
-        categories = len(own) + np.bincount(owner, differs[rows.features], rows.count)
-        apart = (rows.numbers - rows.numbers[seed]) ** 2 / scale
-        either = there != there[seed]
-        numbers: Array = np.where(either, 1.0, np.nan_to_num(apart)).sum(axis=1)
-        return categories + numbers
-
-    closest = distance(int(rng.integers(rows.count)))
-    nearest = np.zeros(rows.count, dtype=np.intp)
-    for j in range(1, k):
-        if not closest.any():
-            raise DataError(f"k is {k}, but only {j} rows differ from one another: choose k of at most {j}")
-        new = distance(int(rng.choice(rows.count, p=closest / closest.sum())))
-        nearest[new < closest] = j
-        closest = np.minimum(closest, new)
-    return nearest
-
-
-def _reseeded(star: Star, j: int, rows: StarRows, overall: Star, rng: np.random.Generator) -> Star:
-    """Component j begins again half as a random row, half as the whole table."""
-    row = int(rng.integers(rows.count))
-    tables, means, variances = star.tables.copy(), star.means.copy(), star.variances.copy()
-    tables[:, j] = overall.tables[:, 0]
-    own = rows.features[rows.starts[row] : rows.starts[row + 1]]
-    for first, end in rows.variables:
-        mine = own[(own >= first) & (own < end)]
-        if mine.size:
-            tables[first:end, j] /= 2
-            tables[mine, j] += 0.5 / mine.size
-    there = ~np.isnan(rows.numbers[row])
-    means[:, j] = np.where(there, np.nan_to_num(rows.numbers[row]), overall.means[:, 0])
-    variances[:, j] = overall.variances[:, 0]
-    k = len(star.weights)
-    weights = star.weights * (1 - 1 / k)
-    weights[j] += 1 / k
-    return Star(weights / weights.sum(), tables, means, variances)
 
 
 def _taken(star: Star, order: Indices) -> Star:

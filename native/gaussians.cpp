@@ -1,59 +1,25 @@
-// The E step of mixtures: what each row says of each component, summed as it is found.
+// The E step of mixtures of Gaussians: what each row says of each component, summed as it is found.
 //
-// Gaussian components take dense rows; tables of categories, bags of words and columns of numbers take sparse rows.
 // Rows go through in blocks, so nothing of the size rows x components is ever held. Rows are cut into shards by the
 // shapes alone, a thread adds up one shard at a time, and shards are added in order: threads change no digit.
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <optional>
-#include <stdexcept>
 #include <vector>
 
 #include "lanes.hpp"
 #include "module.hpp"
-#include "texts.hpp"
+#include "sums.hpp"
 
 namespace {
 
 using lanes::Buffer;
 using lanes::Doubles;
+using sums::demand;
+using sums::give;
+using sums::Matrix;
+using sums::Vector;
 
 using Floats = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
-using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Starts = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Features = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Answer = nb::ndarray<nb::numpy, double, nb::c_contig>;
-
-Answer give(std::vector<double>&& values, std::initializer_list<std::size_t> shape) {
-    auto* held = new std::vector<double>(std::move(values));
-    nb::capsule owner(held, [](void* at) noexcept { delete static_cast<std::vector<double>*>(at); });
-    return Answer(held->data(), shape, owner);
-}
-
-void demand(bool holds, const char* message) {
-    if (!holds) throw std::invalid_argument(message);
-}
-
-// Sums over all rows, in an order that depends on the shapes only. work(first, last, sums) adds up some of the rows.
-template <class Work>
-std::vector<double> total(std::size_t rows, std::size_t row_bytes, std::size_t size, int threads, Work&& work) {
-    const std::size_t room = std::max<std::size_t>(std::size_t{1} << 20, rows * row_bytes / 32) / (size * sizeof(double));
-    const std::size_t count = std::clamp<std::size_t>(std::min(room, rows / 1024), 1, 64);
-    std::vector<std::vector<double>> shards(count);
-    share(count, 1, threads, [&](int, std::size_t shard) {
-        shards[shard].resize(size);
-        work(rows * shard / count, rows * (shard + 1) / count, shards[shard].data());
-    });
-    for (std::size_t step = 1; step < count; step *= 2)
-        for (std::size_t shard = 0; shard + step < count; shard += 2 * step)
-            for (std::size_t i = 0; i < size; ++i) shards[shard][i] += shards[shard + step][i];
-    return std::move(shards[0]);
-}
 
 // ---- Gaussian components -------------------------------------------------------------------------------------------
 
@@ -249,10 +215,10 @@ nb::tuple gaussian_step(const Matrix& x, const Vector& log_scales, const Matrix&
     demand(x.shape(1) == g.dimensions, "the rows don't fit the means");
     const std::size_t k = g.components, size = g.dimensions;
     const std::size_t shifts = 1 + k, squares = shifts + k * size, all = squares + k * g.squares();
-    std::vector<double> sums;
+    std::vector<double> found;
     {
         const nb::gil_scoped_release release;
-        sums = total(x.shape(0), size * sizeof(double), all, threads, [&](std::size_t first, std::size_t last, double* to) {
+        found = sums::total(x.shape(0), size * sizeof(double), all, threads, [&](std::size_t first, std::size_t last, double* to) {
             each_block(g, x, first, last, [&](std::size_t, std::size_t count, Block& b) {
                 silence(g, b, count);
                 const auto* logs = reinterpret_cast<const double*>(b.log_density.data());
@@ -267,13 +233,13 @@ nb::tuple gaussian_step(const Matrix& x, const Vector& log_scales, const Matrix&
             for (std::size_t j = 0; j < k; ++j)
                 for (std::size_t d = 0; d < size; ++d)
                     for (std::size_t e = 0; e < d; ++e)
-                        sums[squares + (j * size + e) * size + d] = sums[squares + (j * size + d) * size + e];
+                        found[squares + (j * size + e) * size + d] = found[squares + (j * size + d) * size + e];
     }
     const auto part = [&](std::size_t first, std::size_t last) {
-        return std::vector<double>(sums.begin() + static_cast<std::ptrdiff_t>(first), sums.begin() + static_cast<std::ptrdiff_t>(last));
+        return std::vector<double>(found.begin() + static_cast<std::ptrdiff_t>(first), found.begin() + static_cast<std::ptrdiff_t>(last));
     };
     return nb::make_tuple(give(part(1, shifts), {k}), give(part(shifts, squares), {k, size}),
-                          g.full ? give(part(squares, all), {k, size, size}) : give(part(squares, all), {k, size}), sums[0]);
+                          g.full ? give(part(squares, all), {k, size, size}) : give(part(squares, all), {k, size}), found[0]);
 }
 
 nb::tuple gaussian_posterior(const Matrix& x, const Vector& log_scales, const Matrix& means, const Floats& factors, int threads) {
@@ -296,137 +262,13 @@ nb::tuple gaussian_posterior(const Matrix& x, const Vector& log_scales, const Ma
     return nb::make_tuple(give(std::move(shares), {rows, k}), give(std::move(densities), {rows}));
 }
 
-// ---- Stars with a hidden centre: sparse rows of categories or words, and columns of numbers with gaps ------------------
-
-// log P(row and component j) = log_weights[j] + sum of times * log_tables[feature][j] over the row's entries
-//                            + sum over the numbers present of scales[d][j] - precisions[d][j] (x_d - means[d][j])^2 / 2.
-struct Stars {
-    Starts starts;
-    Features features;
-    std::optional<Vector> times;
-    Matrix log_tables;
-    Vector log_weights;
-    Matrix numbers, scales, means, precisions;
-    std::size_t rows, components, columns;
-
-    Stars(Starts first, Features entries, std::optional<Vector> counts, Matrix tables, Vector weights, Matrix x, Matrix log_scales,
-          Matrix centres, Matrix inverse_variances)
-        : starts(first), features(entries), times(counts), log_tables(tables), log_weights(weights), numbers(x), scales(log_scales),
-          means(centres), precisions(inverse_variances), rows(x.shape(0)), components(weights.shape(0)), columns(x.shape(1)) {
-        demand(components > 0 && log_tables.shape(1) == components, "one weight a component is needed");
-        demand(starts.shape(0) == rows + 1, "one start a row, and the end, are needed");
-        demand(!times || times->shape(0) == features.shape(0), "one count an entry is needed");
-        for (const Matrix* of : {&scales, &means, &precisions})
-            demand(of->shape(0) == columns && of->shape(1) == components, "one Gaussian a column and component is needed");
-        demand(starts(0) == 0 && starts(rows) == static_cast<std::int64_t>(features.shape(0)), "starts don't fit the entries");
-        for (std::size_t i = 0; i < rows; ++i) demand(starts(i) <= starts(i + 1), "starts must not fall");
-        for (std::size_t i = 0; i < features.shape(0); ++i)
-            demand(features(i) >= 0 && static_cast<std::size_t>(features(i)) < log_tables.shape(0), "an entry is out of range");
-    }
-
-    std::size_t begin(std::size_t row) const { return static_cast<std::size_t>(starts(row)); }
-    double count(std::size_t entry) const { return times ? times->data()[entry] : 1.0; }
-};
-
-// The components' shares of a row, in `r`; gives the row's log probability.
-PLAUSIBLE_WIDE double share_star(const Stars& s, std::size_t row, double* r) {
-    const std::size_t k = s.components;
-    std::copy_n(s.log_weights.data(), k, r);
-    for (std::size_t entry = s.begin(row); entry < s.begin(row + 1); ++entry) {
-        const double* logs = s.log_tables.data() + static_cast<std::size_t>(s.features.data()[entry]) * k;
-        const double times = s.count(entry);
-        for (std::size_t j = 0; j < k; ++j) r[j] += times * logs[j];
-    }
-    for (std::size_t d = 0; d < s.columns; ++d) {
-        const double x = s.numbers.data()[row * s.columns + d];
-        if (std::isnan(x)) continue;
-        const double *scale = s.scales.data() + d * k, *mean = s.means.data() + d * k, *precision = s.precisions.data() + d * k;
-        for (std::size_t j = 0; j < k; ++j) r[j] += scale[j] - std::min(0.5 * precision[j] * (x - mean[j]) * (x - mean[j]), 1e300);
-    }
-    const double most = *std::max_element(r, r + k);
-    if (most == -std::numeric_limits<double>::infinity()) {  // a row that no component can make: it says nothing of them
-        std::fill(r, r + k, 0.0);
-        return most;
-    }
-    double all = 0;
-    for (std::size_t j = 0; j < k; ++j) all += r[j] = std::exp(r[j] - most);
-    for (std::size_t j = 0; j < k; ++j) r[j] /= all;
-    return most + std::log(all);
-}
-
-PLAUSIBLE_WIDE void add_star(const Stars& s, std::size_t row, const double* r, double* n, double* tables, double* moments) {
-    const std::size_t k = s.components;
-    for (std::size_t j = 0; j < k; ++j) n[j] += r[j];
-    for (std::size_t entry = s.begin(row); entry < s.begin(row + 1); ++entry) {
-        double* to = tables + static_cast<std::size_t>(s.features.data()[entry]) * k;
-        const double times = s.count(entry);
-        for (std::size_t j = 0; j < k; ++j) to[j] += times * r[j];
-    }
-    for (std::size_t d = 0; d < s.columns; ++d) {
-        const double x = s.numbers.data()[row * s.columns + d];
-        if (std::isnan(x)) continue;
-        const double* mean = s.means.data() + d * k;
-        double *count = moments + d * 3 * k, *shift = count + k, *square = shift + k;
-        for (std::size_t j = 0; j < k; ++j) {
-            const double t = x - mean[j];
-            count[j] += r[j];
-            shift[j] += r[j] * t;
-            square[j] += r[j] * t * t;
-        }
-    }
-}
-
-nb::tuple star_step(const Starts& starts, const Features& features, const std::optional<Vector>& times, const Matrix& log_tables,
-                    const Vector& log_weights, const Matrix& numbers, const Matrix& scales, const Matrix& means,
-                    const Matrix& precisions, int threads) {
-    const Stars s(starts, features, times, log_tables, log_weights, numbers, scales, means, precisions);
-    const std::size_t k = s.components, values = log_tables.shape(0);
-    const std::size_t tables = 1 + k, moments = tables + values * k, all = moments + s.columns * 3 * k;
-    std::vector<double> sums;
-    {
-        const nb::gil_scoped_release release;
-        const std::size_t row_bytes = s.columns * sizeof(double) + features.shape(0) * 12 / std::max<std::size_t>(s.rows, 1);
-        sums = total(s.rows, row_bytes, all, threads, [&](std::size_t first, std::size_t last, double* to) {
-            std::vector<double> r(k);
-            for (; first < last; ++first) {
-                to[0] += share_star(s, first, r.data());
-                add_star(s, first, r.data(), to + 1, to + tables, to + moments);
-            }
-        });
-    }
-    const auto part = [&](std::size_t first, std::size_t last) {
-        return std::vector<double>(sums.begin() + static_cast<std::ptrdiff_t>(first), sums.begin() + static_cast<std::ptrdiff_t>(last));
-    };
-    return nb::make_tuple(give(part(1, tables), {k}), give(part(tables, moments), {values, k}),
-                          give(part(moments, all), {s.columns, 3, k}), sums[0]);
-}
-
-nb::tuple star_posterior(const Starts& starts, const Features& features, const std::optional<Vector>& times, const Matrix& log_tables,
-                         const Vector& log_weights, const Matrix& numbers, const Matrix& scales, const Matrix& means,
-                         const Matrix& precisions, int threads) {
-    const Stars s(starts, features, times, log_tables, log_weights, numbers, scales, means, precisions);
-    std::vector<double> shares(s.rows * s.components), logs(s.rows);
-    {
-        const nb::gil_scoped_release release;
-        share(s.rows, 1024, threads, [&](int, std::size_t row) { logs[row] = share_star(s, row, shares.data() + row * s.components); });
-    }
-    return nb::make_tuple(give(std::move(shares), {s.rows, s.components}), give(std::move(logs), {s.rows}));
-}
-
 }  // namespace
 
-void bind_mixture(nb::module_& m) {
+void bind_gaussians(nb::module_& m) {
     using namespace nb::literals;
     m.def("gaussian_step", &gaussian_step, "x"_a, "log_scales"_a, "means"_a, "factors"_a, "threads"_a = 1,
           "For each component the sums over rows of r, r (x - mean) and r (x - mean)^2, where r is the component's share of the "
           "row; and the log-likelihood.");
     m.def("gaussian_posterior", &gaussian_posterior, "x"_a, "log_scales"_a, "means"_a, "factors"_a, "threads"_a = 1,
           "The components' shares of each row, shape (rows, components), and each row's log density.");
-    m.def("star_step", &star_step, "starts"_a, "features"_a, "times"_a.none(), "log_tables"_a, "log_weights"_a, "numbers"_a, "scales"_a,
-          "means"_a, "precisions"_a, "threads"_a = 1,
-          "For each component its expected rows, (features, components) counts, (columns, 3, components) sums of r, r (x - mean) "
-          "and r (x - mean)^2 over the numbers present; and the log-likelihood.");
-    m.def("star_posterior", &star_posterior, "starts"_a, "features"_a, "times"_a.none(), "log_tables"_a, "log_weights"_a, "numbers"_a,
-          "scales"_a, "means"_a, "precisions"_a, "threads"_a = 1,
-          "The components' shares of each row, shape (rows, components), and each row's log probability.");
 }
