@@ -1,8 +1,7 @@
-"""The page on hidden classes, run; and its picture."""
+"""The picture of the page on hidden classes."""
 
 from __future__ import annotations
 
-import doctest
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +12,7 @@ from plausible.cli import plausible
 from plausible.errors import CallError
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/hidden.md"
 POINTS = ROOT / "examples/two_gaussians.csv"
-
-
-def test_page() -> None:
-    found = doctest.testfile(str(PAGE), module_relative=False, globs={"page": PAGE})
-    assert found.attempted > 15
-    assert found.failed == 0
 
 
 def draw(source: Path, path: Path, *arguments: str) -> None:

@@ -89,7 +89,7 @@ def to_bytes(model: Model) -> bytes:
     return packed("model.json", head, members)
 
 
-def _exported(family: Family, order: Sequence[int], start: str, names: Sequence[str]) -> dict[str, bytes]:
+def _exported(family: Family, order: list[int], start: str, names: Sequence[str]) -> dict[str, bytes]:
     """The members of a family of counts."""
     exported = family.export(order)
     members = {}
