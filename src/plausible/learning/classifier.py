@@ -268,8 +268,8 @@ def learn_from(source: Source, options: Options, progress: Progress | None = Non
     classes, target = len(model.classes), model.reading.columns.target
     if model.documents >= FEW_ROWS and 2 * classes > model.documents:
         warn(
-            f"{target!r} has {classes:,} classes in {model.documents:,} {model.unit} of {source.name}; is it the class? "
-            "--target names another"
+            f"{target!r} has {classes:,} classes in {model.documents:,} {model.unit} of {source.name}; "
+            "is it the class? --target names another"
         )
     _warn_of_columns(model, source)
     return model
