@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN = $(VENV)/bin
 SOURCES = $(shell find src native -name '*.py' -o -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-long check format native sanitize benchmarks clean help
+.PHONY: demo demo-reader services test test-long check format native sanitize benchmarks clean help
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
@@ -25,10 +25,19 @@ $(VENV)/tested: $(VENV)/pip pyproject.toml
 demo: $(VENV)/installed ## install, then learn, evaluate, classify and explain on the example messages
 	@PATH="$(BIN):$$PATH" sh examples/demo.sh
 
-test: $(VENV)/installed $(VENV)/tested ## the tests
+demo-reader: $(VENV)/installed ## install, fill a reader with sample articles, and open it in the browser
+	@mkdir -p build
+	@$(BIN)/python examples/fill_reader.py build/demo-reader.db
+	@$(BIN)/plausible reader --store build/demo-reader.db
+
+services: ## the browser and the news server of the tests, from Debian's packages
+	sh tests/web/services.sh || test "$$CI" != true
+	sh tests/collecting/services.sh || test "$$CI" != true
+
+test: $(VENV)/installed $(VENV)/tested services ## the tests
 	$(BIN)/python -m pytest -m "not long"
 
-test-long: $(VENV)/installed $(VENV)/tested ## the tests that take long
+test-long: $(VENV)/installed $(VENV)/tested services ## the tests that take long
 	$(BIN)/python -m pytest -m long
 
 check: $(VENV)/installed $(VENV)/tested ## format, lint, types, layers

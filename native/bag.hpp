@@ -128,6 +128,18 @@ public:
     }
 
     static constexpr double unit = 1 << 20;
+    static constexpr std::size_t damped_size = 64;
+    static const double* damped_table() {
+        static const auto logs = [] {
+            std::array<double, damped_size> table{};
+            for (std::size_t f = 0; f < table.size(); ++f) table[f] = std::log1p(static_cast<double>(f));
+            return table;
+        }();
+        return logs.data();
+    }
+    static double damped(std::uint32_t times) {
+        return times < damped_size ? damped_table()[times] : std::log1p(static_cast<double>(times));
+    }
     static bool is_gram(const Entry& entry) { return entry.text().find(' ') != std::string_view::npos; }
 
     // The terms of the document, in the order of their first occurrence.
@@ -192,15 +204,6 @@ private:
             while (slots_[i].entry != nothing) i = (i + 1) & mask_;
             slots_[i] = {tag(entries_[e].hashed), e};
         }
-    }
-
-    static double damped(std::uint32_t times) {
-        static const auto logs = [] {
-            std::array<double, 64> table{};
-            for (std::size_t f = 0; f < table.size(); ++f) table[f] = std::log1p(static_cast<double>(f));
-            return table;
-        }();
-        return times < logs.size() ? logs[times] : std::log1p(static_cast<double>(times));
     }
 
     std::vector<Slot> slots_ = std::vector<Slot>(1024);

@@ -58,11 +58,21 @@ struct Scored {
     std::vector<std::uint64_t> tokens, known;
 };
 
+// For so few texts it isn't worth while to lay out the weights of all terms.
+constexpr std::size_t few = 16;
+bool laid_out(const Scorer&) { return true; }
+bool laid_out(const Weighted& model) { return model.laid_out(); }
+Scorer::Summary score_alone(const Scorer& scorer, Bag& bag, double* row) { return scorer.score(bag, row); }
+Scorer::Summary score_alone(const Weighted& model, Bag& bag, double* row) { return model.score_alone(bag, row); }
+
 template <class Model>
 nb::tuple score(const Model& model, nb::handle documents, int threads) {
     const Texts texts(documents);
     Scored out(texts.size(), model.classes());
-    each_text(texts, model.rules(), threads, [&](Bag& bag, std::size_t i) { out.note(i, model.score(bag, out.row(i))); });
+    const bool alone = texts.size() <= few && !laid_out(model);
+    each_text(texts, model.rules(), alone ? 1 : threads, [&](Bag& bag, std::size_t i) {
+        out.note(i, alone ? score_alone(model, bag, out.row(i)) : model.score(bag, out.row(i)));
+    });
     return out.give_all();
 }
 

@@ -166,13 +166,18 @@ Scorer::Summary Scorer::score(Bag& bag, double* scores) const {
 }
 
 std::optional<std::vector<double>> Scorer::weights(const Key& term) const {
-    check_unchanged();
     const TermId id = terms_.table().find(term);
-    if (id.term == Shard::absent || !row(id).inside) return std::nullopt;
+    std::vector<double> out(classes());
+    if (id.term == Shard::absent || !unit_weights(id, out.data())) return std::nullopt;
+    return out;
+}
+
+bool Scorer::unit_weights(TermId id, double* out) const {
+    check_unchanged();
+    if (!row(id).inside) return false;
     constexpr double none = -std::numeric_limits<double>::infinity();
-    std::vector<double> out(classes(), smoothed() ? (bernoulli() ? 0 : ground(id)) : none);
-    if (smoothed())
-        for (std::size_t c = 0; c < classes(); ++c) out[c] += steps_[c];
+    const double start = bernoulli() ? 0 : ground(id);
+    for (std::size_t c = 0; c < classes(); ++c) out[c] = smoothed() ? start + steps_[c] : none;
     std::uint32_t k = 0;
     part(id).each(id.term, [&](const Cell& cell) {
         if (smoothed()) {
@@ -184,7 +189,7 @@ std::optional<std::vector<double>> Scorer::weights(const Key& term) const {
             out[cell.label] = std::log(static_cast<double>(cell.occurrences)) + steps_[cell.label];
         }
     });
-    return out;
+    return true;
 }
 
 std::vector<std::string> Scorer::words() const {

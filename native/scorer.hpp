@@ -21,6 +21,9 @@ struct VocabularyRule {
 
 enum class Events { multinomial, bernoulli };
 
+// What of a term in a document its weight is multiplied by: its occurrences, 1, or its mass (see terms.hpp).
+enum class Unit { times, presence, mass };
+
 // The m-estimate (n_k + m p) / (n + m) of Mitchell 1997, eq. 6.22 (Cestnik 1990). For multinomial events the prior p of
 // a term is 1/|V|, or its share of all occurrences; for Bernoulli events it is 1/2.
 struct Rule {
@@ -82,6 +85,13 @@ public:
 
     // What one occurrence of a term adds to the score of each class; nothing if it is not in the vocabulary.
     std::optional<std::vector<double>> weights(const Key& term) const;
+
+    // The same by parts, for documents that are kept as terms: what a document starts with, and what one unit of a term
+    // adds to each class; false if the term is not in the vocabulary.
+    Unit unit() const { return bernoulli() ? Unit::presence : Unit::times; }
+    std::vector<double> starts() const { return intercepts(); }
+    bool unit_weights(TermId id, double* out) const;
+    const Table& table() const { return terms_.table(); }
 
     // The terms of the vocabulary.
     std::vector<std::string> words() const;

@@ -6,7 +6,7 @@ by a link with few parameters, fitted on exact leave-one-out scores: no data is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,15 @@ class Calibration:
     tail: float
     flat: float
 
+    def evidence(self, scores: Floats, lengths: Integers, classes: list[str]) -> Floats:
+        """u of each document and class, from scores of shape (documents, channels, classes) and lengths in tokens."""
+        import numpy as np
+
+        bias = np.array([self.bias.get(name, 0.0) for name in classes])
+        away = -self.power * (np.log(np.maximum(lengths, 1)) - self.mean_log_length)
+        u = np.tensordot(scores, self.factors, (1, 0)) + bias
+        return np.asarray(u * np.exp(np.clip(away, -5, 5))[:, None])
+
 
 def fit(
     scores: Floats,
@@ -58,7 +67,7 @@ def fit(
     classes: list[str],
     *,
     with_bias: bool,
-    weights: Floats | None = None,
+    weights: Sequence[float] | None = None,
 ) -> Calibration | None:
     """The calibration with the least Brier score (Brier 1950) on left-out scores, lightly held to its usual values.
 
@@ -84,10 +93,10 @@ def fit(
     import numpy as np
 
     possible = np.isfinite(scores).all(axis=(1, 2))
-    weights = np.ones(len(scores)) if weights is None else weights
-    scores, lengths, truth, weights = scores[possible], lengths[possible], truth[possible], weights[possible]
+    times = np.ones(len(scores)) if weights is None else np.asarray(weights, float)
+    scores, lengths, truth, times = scores[possible], lengths[possible], truth[possible], times[possible]
     _, channels, width = scores.shape
-    if weights.sum() < FEWEST or width < 2:
+    if times.sum() < FEWEST or width < 2:
         return None
     from scipy.optimize import minimize
 
@@ -95,8 +104,8 @@ def fit(
     spread = np.maximum(centred.std(axis=(0, 2)), 1e-9)
     z = np.ascontiguousarray((centred / spread[:, None]).transpose(1, 0, 2))
     log_length = np.log(np.maximum(lengths, 1))
-    mean = float(np.average(log_length, weights=weights))
-    problem = _Problem(z, log_length - mean, truth, weights, with_bias)
+    mean = float(np.average(log_length, weights=times))
+    problem = _Problem(z, log_length - mean, truth, times, with_bias)
     start = np.concatenate([np.full(channels, 2.0 / channels), [0.0, -4.0, -1.0], np.zeros(width if with_bias else 0)])
     # No channel counts against its own evidence: where classes are balanced in a column, taking a row away makes its
     # class look rarer than the others, and a factor below 0 would read the label off that.
@@ -106,8 +115,8 @@ def fit(
     if channels == 1 and not with_bias:
         plain = np.take_along_axis(_log_softmax(scores[:, 0]), truth[:, None], 1)
         gain = problem.log_truth(found.x) - plain[:, 0]
-        gained = np.average(gain, weights=weights)
-        if gained <= np.sqrt(np.average((gain - gained) ** 2, weights=weights) / weights.sum()):
+        gained = np.average(gain, weights=times)
+        if gained <= np.sqrt(np.average((gain - gained) ** 2, weights=times) / times.sum()):
             return None
     return Calibration(
         tuple(float(t / s) for t, s in zip(factors, spread, strict=True)),

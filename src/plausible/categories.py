@@ -92,7 +92,7 @@ class Categories:
         states = self.codes(other.states, grow=True)
         self.classes = max([self.classes, *(label + 1 for label in labels)])
         held = self._room(self.classes)
-        held[np.ix_(states, np.asarray(labels[: other.classes], int))] += sign * other.cells()
+        np.add.at(held, np.ix_(states, np.asarray(labels[: other.classes], int)), sign * other.cells())
 
     def _room(self, classes: int) -> Floats:
         """The array that holds the counts, with room to grow in both directions."""
@@ -147,7 +147,8 @@ class Categories:
         """P(state | class) by the m-estimate, for classes below `classes`."""
         cells = self.cells(classes)
         known: npt.NDArray[np.bool_] = np.asarray(cells.any(axis=1))
-        known[: self.declared] = True
+        if not smoothing.share:  # else a state that no row has would be impossible in every class
+            known[: self.declared] = True
         return CategoryTable(self, cells, known, smoothing)
 
 
@@ -162,7 +163,7 @@ class CategoryTable:
     ----------
     counts : array, shape (states, classes)
     known : array of bool, shape (states,)
-        The states that have a probability: seen in learning, or declared.
+        The states that have a probability: seen in learning, or declared (if their prior is not their share).
     """
 
     family: Categories
@@ -209,7 +210,7 @@ class CategoryTable:
         codes, present, known = self._codes(cells)
         at = np.flatnonzero(known)
         total = self.counts.sum(axis=1)
-        alone = (total[codes[at]] <= weights[at]) & (codes[at] >= self.family.declared)
+        alone = (total[codes[at]] <= weights[at]) & (self.smoothing.share | (codes[at] >= self.family.declared))
         known[at[alone]] = False
         at = at[~alone]
         state, label, weight = codes[at], own[at], weights[at]

@@ -130,9 +130,13 @@ class Counts:
             self.documents[i] += int(total) if total.is_integer() else total
         self.changes += 1
 
-    def merge(self, other: Counts) -> None:
-        """Add other counts; exactly the result of counting everything here."""
-        to = memoryview(self.codes(list(other.index))).tolist()
+    def merge(self, other: Counts, into: Mapping[str, str] | None = None) -> None:
+        """Add other counts; exactly the result of counting everything here.
+
+        With `into`, the class here that each class there becomes a part of.
+        """
+        names = list(other.index)
+        to = memoryview(self.codes([into[name] for name in names] if into else names)).tolist()
         for name, family in self.families.items():
             try:
                 family.merge(other.families[name], to)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -227,6 +227,21 @@ class Model:
         other.counts.merge(self.counts)
         return other
 
+    def regrouped(self, into: Mapping[str, str]) -> Model:
+        """A model of coarser classes, with counts of its own: exactly as if it had learned the documents under them.
+
+        >>> model = Model()
+        >>> model.update(["sun", "haze", "rain"], ["good", "fair", "bad"])
+        >>> model.regrouped({"good": "dry", "fair": "dry", "bad": "wet"}).counts.of("dry")
+        2
+        """
+        for name in self.counts.index:
+            if name not in into:
+                raise CallError(f"class {name!r} has no group; name one for each class")
+        other = self.untrained()
+        other.counts.merge(self.counts, into)
+        return other
+
     def estimate(self, **changes: Any) -> Model:
         """A model with other rules on the same counts. Its calibration, if any, stays only if the events stay."""
         rules = replace(self.rules, **changes)
@@ -297,15 +312,26 @@ class Model:
         Exact for every rule, in one pass: the document's own counts are taken away before it is scored. (The few
         numbers of the calibration stay.)
         """
+        return self._by_prior_without(self._linked_left_out(documents, labels, threads, weights), labels, weights)
+
+    def log_odds_left_out(
+        self, documents: Documents, labels: Labels, threads: int | None = None, weights: Any = None
+    ) -> Any:
+        """`log_odds` of documents that were learned, each as if it had not been."""
+        return self._linked_left_out(documents, labels, threads, weights, tail=False).log_posterior
+
+    def _linked_left_out(
+        self, documents: Documents, labels: Labels, threads: int | None, weights: Any, *, tail: bool = True
+    ) -> Scores:
         raw, tokens, known = self._left_out(self._cells(documents, labels), labels, threads, weights)
         if not self.variables and not self.log_odds_of_words:
-            return self._by_prior_without(self._linked((raw, tokens, known)), labels, weights)
+            return self._linked((raw, tokens, known), tail=tail)
         import numpy as np
 
         channels = np.asarray(raw).reshape(len(labels), -1, len(self.counts.documents))
         factors = self.calibration.factors if self.calibration else (1.0,) * channels.shape[1]
         summed = np.ascontiguousarray(np.tensordot(channels, factors, (1, 0)))
-        return self._by_prior_without(self._linked((summed, tokens, known), weighed=True), labels, weights)
+        return self._linked((summed, tokens, known), tail=tail, weighed=True)
 
     def calibrate(
         self,
@@ -319,8 +345,6 @@ class Model:
 
         With `times`, how much each of them counts in the fit; with `weights`, the weight that each was learned with.
         """
-        import numpy as np
-
         from plausible import calibration
 
         width = len(self.counts.documents)
@@ -331,14 +355,35 @@ class Model:
             cells, rows = self._cells(documents), range(most)
             documents, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
         own = None if weights is None else weights[: len(labels)]
-        raw, tokens, _ = self._left_out(self._cells(documents, labels), labels, threads, own)
-        channels = np.asarray(raw).reshape(len(labels), -1, width)[:, :, self.class_indices]
-        place = {name: k for k, name in enumerate(self.classes)}
-        truth = np.array([place[label] for label in names_of(labels)], np.int64)
-        shares = None if times is None else np.array(times[: len(labels)], float)
+        channels, lengths, truth = self.left_out_channels(documents, labels, threads, own)
         self.calibration = calibration.fit(
-            channels, np.asarray(tokens), truth, self.classes, with_bias=self.log_odds_of_words, weights=shares
+            channels,
+            lengths,
+            truth,
+            self.classes,
+            with_bias=self.log_odds_of_words,
+            weights=None if times is None else times[: len(labels)],
         )
+
+    def left_out_channels(
+        self, documents: Documents, labels: Labels, threads: int | None = None, weights: Sequence[float] | None = None
+    ) -> tuple[Any, Any, Any]:
+        """What a calibration is fitted on: documents that were learned, each scored as if it had not been.
+
+        Returns
+        -------
+        scores : array, shape (documents, channels, classes)
+        lengths : array, shape (documents,)
+            In tokens.
+        truth : array, shape (documents,)
+            The position of each document's class.
+        """
+        import numpy as np
+
+        raw, tokens, _ = self._left_out(self._cells(documents, labels), labels, threads, weights)
+        channels = np.asarray(raw).reshape(len(labels), -1, len(self.counts.documents))[:, :, self.class_indices]
+        place = {name: k for k, name in enumerate(self.classes)}
+        return channels, np.asarray(tokens), np.array([place[label] for label in names_of(labels)], np.int64)
 
     def _by_prior_without(self, scores: Scores, labels: Labels, weights: Any) -> Scores:
         """Give the documents that are answered by the prior the one that holds without them."""
@@ -367,17 +412,23 @@ class Model:
         """Scores by the counts' index of the class, terms and cells, and those that are known."""
         threads = threads or default_threads()
         text = self.scorer.score(self.tokens.prepare(cells["text"]), threads=threads) if self.has_text else None
-        if not self.variables:
-            return text  # type: ignore[return-value]
-        import numpy as np
+        return joined(text, self.scores_of_columns(cells, threads) if self.variables else None, self.factors)
 
-        scores, present, known = self._of_columns(cells, threads)
-        if self.calibration is not None:
-            scores *= self.calibration.factors[-1]
-        if text is None:
-            return scores, present, known
-        factor = self.calibration.factors[0] if self.calibration is not None and not self.log_odds_of_words else 1.0
-        return scores + factor * np.asarray(text[0]), present + np.asarray(text[1]), known + np.asarray(text[2])
+    def frozen(self, kept: _native.Kept, cells: Mapping[str, Any]) -> Callable[[int], Scores]:
+        """What scores kept texts, and the cells beside them, by the weights as they are now.
+
+        It takes the number of threads and reads nothing but what is kept, so the model may go on learning meanwhile.
+        Its scores are without the tail of the calibration, for ranking.
+        """
+        weights, factors, classes, link = kept.weigh(self.scorer), self.factors, self.classes, self._link(tail=False)
+        columns = self.scores_of_columns(cells, 1) if self.variables else None
+
+        def scores(threads: int) -> Scores:
+            raw, tokens, known = joined(kept.score(weights, threads), columns, factors)
+            log_posterior, best, undefined = link(raw, tokens, known)
+            return Scores(classes, log_posterior, best, tokens, known, undefined)
+
+        return scores
 
     def _left_out(
         self, cells: Mapping[str, Any], labels: Labels, threads: int | None, weights: Any = None
@@ -399,13 +450,13 @@ class Model:
             return text  # type: ignore[no-any-return]
         import numpy as np
 
-        scores, present, known = self._of_columns(cells, threads, own, weights)
+        scores, present, known = self.scores_of_columns(cells, threads, own, weights)
         if text is None:
             return scores, present, known
         both = np.concatenate([np.asarray(text[0]), scores], axis=1)
         return both, present + np.asarray(text[1]), known + np.asarray(text[2])
 
-    def _of_columns(
+    def scores_of_columns(
         self, cells: Mapping[str, Any], threads: int, own: Any = None, weights: Any = None
     ) -> tuple[Any, Any, Any]:
         """What the columns beside the text say, with the prior if there is no text."""
@@ -441,9 +492,14 @@ class Model:
 
     def _linked(self, scored: tuple[Any, Any, Any], *, tail: bool = True, weighed: bool = False) -> Scores:
         """Probabilities from scores, which have the factors of the calibration already if they are `weighed`."""
-        raw, tokens, known = scored
+        _, tokens, known = scored
+        log_posterior, best, undefined = self._link(tail=tail, weighed=weighed)(*scored)
+        return Scores(self.classes, log_posterior, best, tokens, known, undefined)
+
+    def _link(self, *, tail: bool = True, weighed: bool = False) -> Callable[[Any, Any, Any], tuple[Any, Any, Any]]:
+        """What makes log probabilities of scores, terms and known terms, as it is now."""
         by_prior = self.calibration is not None or (self.has_text and self.rules.events != "bernoulli")
-        link: dict[str, Any] = {"known": known if by_prior else None}
+        link: dict[str, Any] = {}
         if self.calibration is not None:
             given = self.calibration
             link |= {
@@ -454,9 +510,10 @@ class Model:
                 "flat": given.flat,
                 "bias": [given.bias.get(name, 0.0) for name in self.classes] if given.bias else [],
             }
-        linked = _native.log_posteriors(raw, self.class_indices, self.log_prior(), tokens, **link)
-        log_posterior, best, undefined = linked
-        return Scores(self.classes, log_posterior, best, tokens, known, undefined)
+        order, prior = self.class_indices, self.log_prior()
+        return lambda raw, tokens, known: _native.log_posteriors(
+            raw, order, prior, tokens, known=known if by_prior else None, **link
+        )
 
     def log_odds(self, documents: Documents, threads: int | None = None) -> Any:
         """ln of the link's softmax, without the tail that keeps probabilities from 0 and 1; for ranking."""
@@ -486,6 +543,20 @@ class Model:
 
     def __repr__(self) -> str:
         return f"Model({self.documents:,} {self.unit}, {len(self.classes)} classes)"
+
+
+def joined(text: Any, columns: Any, factors: tuple[float, float]) -> tuple[Any, Any, Any]:
+    """The scores of words and of columns, each (scores, terms, known terms) or None, times their factors."""
+    if columns is None:
+        return text  # type: ignore[no-any-return]
+    import numpy as np
+
+    of_words, of_columns = factors
+    scores, present, known = columns
+    scores = scores * of_columns
+    if text is None:
+        return scores, present, known
+    return scores + of_words * np.asarray(text[0]), present + np.asarray(text[1]), known + np.asarray(text[2])
 
 
 def _families(tokens: Tokens, columns: Columns) -> dict[str, Any]:

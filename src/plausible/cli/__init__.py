@@ -30,6 +30,7 @@ COMMANDS = {
     "convert": "networks",
     "cluster": "cluster",
     "structure": "structure",
+    "reader": "reader",
 }
 
 

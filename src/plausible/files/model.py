@@ -106,11 +106,11 @@ def load(path: str | os.PathLike[str]) -> Model:
     return from_bytes(data, name)
 
 
-def from_bytes(data: bytes, name: str = "the model") -> Model:
-    """The model that `to_bytes` gave; `name` is for messages."""
+def from_bytes(data: bytes, name: str = "the model", most: int | None = None) -> Model:
+    """The model that `to_bytes` gave; `name` is for messages, and `most` the bytes that it may unpack to."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _model(_members(archive, len(data), name), name)
+            return _model(_members(archive, len(data), name, most), name)
     except PlausibleError as error:
         raise error if isinstance(error, ModelError) else _damaged(name, error) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
@@ -125,10 +125,13 @@ def _damaged(name: str, error: Exception) -> ModelError:
     return ModelError(f"{name} is damaged ({error or type(error).__name__}); learn it anew")
 
 
-def _members(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, bytes]:
+def _members(archive: zipfile.ZipFile, size: int, name: str, most: int | None) -> dict[str, bytes]:
     infos = archive.infolist()
-    if sum(info.file_size for info in infos) > MOST_UNPACKED * size + (1 << 20):
+    unpacked = sum(info.file_size for info in infos)
+    if unpacked > MOST_UNPACKED * size + (1 << 20):
         raise ModelError(f"{name} would unpack to more than {MOST_UNPACKED} times its size; it is no plausible model")
+    if most is not None and unpacked > most:
+        raise ModelError(f"{name} would unpack to {unpacked >> 20:,} MB, more than the {most >> 20:,} that are read")
     members: dict[str, bytes] = {}
     for info in infos:
         if info.filename in members:

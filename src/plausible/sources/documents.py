@@ -96,21 +96,30 @@ def file_documents(source: Source, given: Input, label: str | None, options: Opt
 
 
 def _mbox(source: Source, given: Input, label: str | None, options: Options) -> Iterator[Document]:
-    for number, (offset, raw) in enumerate(_messages(source, given, options.encoding), 1):
+    for number, (offset, raw) in enumerate(mbox_messages(source, given, options.encoding), 1):
         name = f"{given.name}, message {number}"
-        if not raw.endswith((b"\n\n", b"\n\r\n")):
+        if not ends_whole(raw):
             if b"\n\n" not in raw and b"\n\r\n" not in raw:
                 raise DataError(
                     f"{name}, at byte {offset}: the file breaks off in the header of this message; "
                     "fetch it again, or take the message out"
                 )
             source.note("the last message of an mbox doesn't end in a blank line: is it whole?", name)
-        content = raw.removesuffix(b"\n").removesuffix(b"\r")
-        text, _ = document_text(_QUOTED.sub(rb"\1", content), name, options.headers or DEFAULT_HEADERS, None)
+        text, _ = document_text(unquoted(raw), name, options.headers or DEFAULT_HEADERS, None)
         yield Document(text, label, name)
 
 
-def _messages(source: Source, given: Input, encoding: str | None) -> Iterator[tuple[int, bytes]]:
+def ends_whole(raw: bytes) -> bool:
+    """Whether a message of an mbox ends in the blank line that stands before the next one."""
+    return raw.endswith((b"\n\n", b"\n\r\n"))
+
+
+def unquoted(raw: bytes) -> bytes:
+    """A message of an mbox as it was before it was put there."""
+    return _QUOTED.sub(rb"\1", raw.removesuffix(b"\n").removesuffix(b"\r"))
+
+
+def mbox_messages(source: Source, given: Input, encoding: str | None) -> Iterator[tuple[int, bytes]]:
     """The messages of an mbox, each without its postmark and with the offset where it starts."""
     pieces: list[bytes] = []
     length = begin = 0

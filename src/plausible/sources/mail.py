@@ -17,6 +17,7 @@ from plausible.errors import CallError
 from plausible.sources import encoding as encodings
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from email.message import Message
 
 DEFAULT_HEADERS = "subject"
@@ -33,14 +34,19 @@ _BLOCKS = re.compile(
     r"|hr|li|main|nav|ol|option|p|pre|section|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul)\b)",
     re.I,
 )
-_SUPERSETS = {"gb2312": "gb18030", "gbk": "gb18030", "us-ascii": "cp1252", "iso-8859-1": "cp1252"}
-"""The encodings that mail means by the names of smaller ones."""
+_UNREADABLE = (RecursionError, ValueError, LookupError, AttributeError, TypeError, IndexError)
+"""What the standard library raises on messages that are made wrongly."""
 
 
 def looks_like_mail(text: str) -> bool:
     """Whether `text` begins with header lines and a blank line, one of them telling of mail or news."""
     block = _BLOCK.match(text)
     return block is not None and _TELLING.search(block[1]) is not None
+
+
+def looks_like_html(text: str) -> bool:
+    """Whether `text` begins as a page does."""
+    return _HTML.match(text) is not None
 
 
 def check_headers(headers: str) -> str:
@@ -71,7 +77,7 @@ def message_text(raw: str | bytes, headers: str = DEFAULT_HEADERS) -> str:
     if _STRUCTURED.search(block[1]):
         body = _body(raw if isinstance(raw, bytes) else _as_bytes(raw), text[block.end() :])
     elif isinstance(raw, bytes):
-        body = _decoded(raw[block.end() :], None)
+        body = encodings.declared(raw[block.end() :], None)
     else:
         body = text[block.end() :]
     if headers == "all":
@@ -92,7 +98,7 @@ def document_text(raw: bytes, place: str, headers: str, encoding: str | None) ->
         if block and _TELLING.search(block[1]) and _STRUCTURED.search(block[1]):
             return message_text(raw, headers), "utf-8"
     text, found = encodings.decode(raw, place, encoding)
-    if _HTML.match(text):
+    if looks_like_html(text):
         return html_text(text), found
     return message_text(text, headers), found
 
@@ -113,13 +119,42 @@ def html_text(html: str) -> str:
     return "\n".join(filter(None, lines))
 
 
+def header_fields(raw: bytes, names: Collection[str]) -> dict[str, str]:
+    """The headers of a mail or article that are named (in lower case), unfolded and decoded; the first of each.
+
+    >>> header_fields(b"Subject: =?utf-8?q?Caf=C3=A9?=\\nX-Odd: 1\\n\\nbody", ["subject", "date"])
+    {'subject': 'Café'}
+    """
+    block = _BLOCK.match(raw.decode("latin-1"))
+    fields: dict[str, str] = {}
+    for name, value in _FIELD.findall(block[1]) if block else ():
+        if name.lower() in names:
+            fields.setdefault(name.lower(), _value(value))
+    return fields
+
+
+def html_part(raw: bytes) -> str | None:
+    """The HTML of a mail, as it was sent: the first part of that type that is no attachment."""
+    import email
+
+    try:
+        message = email.message_from_bytes(raw)
+        for part in message.walk():
+            if part.get_content_type() == "text/html" and part.get_content_disposition() != "attachment":
+                content = part.get_payload(decode=True)
+                return encodings.declared(content, part.get_content_charset()) if isinstance(content, bytes) else None
+    except _UNREADABLE:
+        pass
+    return None
+
+
 def _body(raw: bytes, plain: str) -> str:
     import email
 
     try:
         return "\n".join(_parts(email.message_from_bytes(raw)))
-    except (RecursionError, ValueError, LookupError, AttributeError, TypeError, IndexError):
-        return _decoded(plain.encode("utf-8", "surrogatepass"), None)
+    except _UNREADABLE:
+        return encodings.declared(plain.encode("utf-8", "surrogatepass"), None)
 
 
 def _parts(message: Message) -> list[str]:
@@ -139,19 +174,8 @@ def _parts(message: Message) -> list[str]:
     if message.get_content_maintype() not in ("text", "multipart"):
         return []
     content = message.get_payload(decode=True)
-    text = _decoded(content if isinstance(content, bytes) else b"", message.get_content_charset())
-    return [html_text(text) if kind == "text/html" or _HTML.match(text) else text]
-
-
-def _decoded(raw: bytes, charset: str | None) -> str:
-    """Text in a charset that a message declares, truly or not: never fails."""
-    declared = _SUPERSETS.get(charset or "", charset)
-    for name in (declared, "utf-8") if raw.isascii() else ("utf-8", declared):
-        try:
-            return raw.decode(name or "utf-8")
-        except (LookupError, ValueError):
-            continue
-    return raw.decode(encodings.narrow(raw))
+    text = encodings.declared(content if isinstance(content, bytes) else b"", message.get_content_charset())
+    return [html_text(text) if kind == "text/html" or looks_like_html(text) else text]
 
 
 def _as_bytes(text: str) -> bytes:
@@ -163,7 +187,7 @@ def _as_bytes(text: str) -> bytes:
 
 
 def _header_text(block: str) -> str:
-    return block if block.isascii() else _decoded(_as_bytes(block), None)
+    return block if block.isascii() else encodings.declared(_as_bytes(block), None)
 
 
 def _value(value: str) -> str:
@@ -182,8 +206,7 @@ def _value(value: str) -> str:
 
 
 def _word(raw: bytes, charset: str | None) -> str:
-    declared = _SUPERSETS.get((charset or "").lower(), charset)
     try:
-        return raw.decode(declared or "utf-8")
+        return raw.decode(encodings.meant(charset) or "utf-8")
     except (LookupError, ValueError):
-        return _decoded(raw, None)
+        return encodings.declared(raw, None)
