@@ -165,7 +165,7 @@ def classify(
 def _scores(model: Model, documents: Documents | Any, threads: int | None) -> Scores:
     """The scores of documents or cells, or of all that a source holds."""
     rows = isinstance(documents, list | tuple) and documents and all(isinstance(one, Mapping) for one in documents)
-    if not rows and not isinstance(documents, str | os.PathLike) and not hasattr(documents, "columns"):
+    if not rows and not isinstance(documents, str | os.PathLike) and not hasattr(type(documents), "columns"):
         return model.scores(documents, threads)
     from plausible.columns import learned_columns
     from plausible.encode import batches

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from plausible.cells import Batch, checked_weights, encoded
@@ -57,18 +58,21 @@ def _typed_batches(source: Source, columns: Columns) -> Iterator[Batch] | None:
     if source.typed is None or (read := source.typed(source, (*there, *named), frozenset(numbers))) is None:
         return None
 
+    def batch(table: Table) -> Batch:
+        cells: dict[str, Any] = {
+            name: Coded(*of) if isinstance(of, tuple) else of for name, of in table.columns.items()
+        }
+        weights = cells.get(columns.weights or "")
+        return Batch(
+            {v.name: encoded(cells.get(v.name), v, len(table), table.place) for v in columns.attributes},
+            cells[columns.target] if columns.target is not None else [None] * len(table),
+            table.place,
+            None if weights is None else checked_weights(weights, columns.weights or "", table.place),
+        )
+
     def batches() -> Iterator[Batch]:
-        for table in read:
-            cells: dict[str, Any] = {
-                name: Coded(*of) if isinstance(of, tuple) else of for name, of in table.columns.items()
-            }
-            weights = cells.get(columns.weights or "")
-            yield Batch(
-                {v.name: encoded(cells.get(v.name), v, len(table), table.place) for v in columns.attributes},
-                cells[columns.target] if columns.target is not None else [None] * len(table),
-                table.place,
-                None if weights is None else checked_weights(weights, columns.weights or "", table.place),
-            )
+        with closing(read):
+            yield from map(batch, read)
 
     return batches()
 

@@ -135,7 +135,7 @@ def _states(column: Any) -> Any:
             return coded(np.ascontiguousarray(column.cast(narwhals.Float64).to_numpy(), np.float64))
         return coded(column.to_numpy())
     array = column.to_numpy()
-    return array if array.dtype == object else column.to_list()
+    return array if array.dtype == object and textual else [cell_text(value) for value in column.to_list()]
 
 
 def _polars_codes(column: Any) -> Coded:

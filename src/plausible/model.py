@@ -352,9 +352,11 @@ class Model:
         """
         return self._by_prior_without(self._linked_left_out(documents, labels, threads, weights), labels, weights)
 
-    def log_odds_left_out(self, documents: Documents, labels: Labels, threads: int | None = None) -> Any:
+    def log_odds_left_out(
+        self, documents: Documents, labels: Labels, threads: int | None = None, weights: Any = None
+    ) -> Any:
         """`log_odds` of documents that were learned, each as if it had not been."""
-        return self._linked_left_out(documents, labels, threads, None, tail=False).log_posterior
+        return self._linked_left_out(documents, labels, threads, weights, tail=False).log_posterior
 
     def _linked_left_out(
         self, documents: Documents, labels: Labels, threads: int | None, weights: Any, *, tail: bool = True
@@ -394,9 +396,8 @@ class Model:
 
             cells, rows = self._cells(documents), range(most)
             documents, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
-        channels, lengths, truth = self.left_out_channels(
-            documents, labels, threads, None if weights is None else weights[: len(labels)]
-        )
+        own = None if weights is None else weights[: len(labels)]
+        channels, lengths, truth = self.left_out_channels(documents, labels, threads, own)
         self.calibration = calibration.fit(
             channels,
             lengths,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import warnings
 
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from table_models import model_of
 
@@ -235,3 +238,27 @@ def test_labels_and_cells_that_do_not_fit():
     with pytest.raises(DataError, match="label 0 is empty"):
         model.update({"x": np.zeros(1), "s": ["a"]}, [""])
     assert model.documents == 0
+
+
+def test_a_target_that_is_no_class_is_said():
+    with pytest.warns(PlausibleWarning, match="'age' has 60 classes in 60 rows of the rows; is it the class"):
+        plausible.learn([{**row, "age": i + 0.5} for i, row in enumerate(ROWS)], target="age", ignore="w")
+
+
+def test_duplicated_names_of_a_frame():
+    frame = pd.DataFrame([[1.0, 2.0, "a"], [2.0, 3.0, "b"]], columns=["x", "x", "class"])
+    with pytest.raises(DataError, match="two columns of the DataFrame have the name 'x'; rename one"):
+        plausible.learn(frame, target="class")
+
+
+def test_lists_in_cells_are_categories():
+    model = learn(pl.DataFrame({"l": [[1, 2], [3]] * 10, "class": ["a", "b"] * 10}))
+    assert model.schema["l"].states == ("[1, 2]", "[3]")
+
+
+def test_a_relation_can_be_read_again_after_an_error():
+    relation = duckdb.from_arrow(pl.DataFrame(changed(3, age=float("inf")), strict=False).to_arrow())
+    for _ in range(2):
+        with pytest.raises(DataError, match="row 4: column 'age' holds inf") as caught:
+            learn(relation, ignore="w")
+        assert relation.fetchall(), caught

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -84,3 +85,51 @@ def test_a_frame_comes_back_as_it_went(kind):
     assert back["probability"].to_list() == pytest.approx(
         back.select(pl.max_horizontal(pl.col("^probability .$"))).to_series().to_list()
     )
+
+
+def test_lazy_frames_and_relations_come_back_as_they_went(files):
+    model = learned(FRAME)
+    expected = plausible.classify_frame(model, FRAME)
+    lazy = plausible.classify_frame(model, pl.scan_parquet(files / "t.parquet"))
+    relation = plausible.classify_frame(model, duckdb.sql(f"from '{files}/t.parquet'"))
+    assert isinstance(lazy, pl.LazyFrame)
+    assert type(relation) is type(duckdb.sql("select 1"))
+    for found in (lazy.collect(), relation.pl()):
+        assert found["label"].to_list() == expected["label"].tolist()
+        assert found["probability"].to_list() == expected["probability"].tolist()
+
+
+def test_answers_do_not_depend_on_the_kind_of_source(files):
+    model = learned(FRAME)
+    expected = plausible.classify(model, FRAME).log_probabilities
+    polars = pl.from_pandas(FRAME)
+    for source in (
+        files / "t.parquet",
+        f"from '{files}/t.parquet'",
+        polars,
+        polars.lazy(),
+        polars.to_arrow(),
+        duckdb.sql(f"from '{files}/t.parquet'"),
+        polars.to_dicts(),
+    ):
+        np.testing.assert_array_equal(plausible.classify(model, source).log_probabilities, expected)
+    assert len(plausible.classify(model, FRAME[:0])) == 0
+
+
+def test_forgetting_typed_rows_and_conditions(files):
+    from click.testing import CliRunner
+
+    from plausible.cli import plausible as command
+
+    def run(*arguments):
+        result = CliRunner().invoke(command, [str(one) for one in arguments])
+        assert not result.exception, result.output
+
+    options = ("--target", "class", "--as", "rooms=categorical", "--raw")
+    for kind in ("csv", "parquet"):
+        run("learn", files / f"t.{kind}", *options, "-o", files / "whole")
+        run("learn", files / f"t.{kind}", *options, "--where", "rooms < 3", "-o", files / "some")
+        FRAME[FRAME["rooms"] >= 3].to_csv(files / "gone.csv", index=False)
+        pl.from_pandas(FRAME[FRAME["rooms"] >= 3]).write_parquet(files / "gone.parquet")
+        run("forget", files / "whole", files / f"gone.{kind}", "-o", files / "left")
+        assert (files / "left").read_bytes() == (files / "some").read_bytes()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import TypeVar
@@ -40,6 +40,9 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
             offer(False, None)
         except BaseException as error:
             offer(False, error)
+        finally:
+            if isinstance(items, Generator):
+                items.close()
 
     maker = Thread(target=make, name="reading ahead", daemon=True)
     maker.start()

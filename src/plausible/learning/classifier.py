@@ -22,6 +22,9 @@ from plausible.text import Tokens
 
 Progress = Callable[[Source], None]
 
+FEW_ROWS = 20
+"""Rows below which nothing is said of how many classes they have."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -300,6 +303,12 @@ def learn_from(source: Source, options: Options, progress: Progress | None = Non
         hint = f"all {skipped:,} {unit} lack a class" if skipped else f"it holds no {unit}"
         raise DataError(f"there is nothing to learn from {source.name}: {hint}")
     model = learner.finish()
+    classes, target = len(model.classes), model.reading.columns.target
+    if model.documents >= FEW_ROWS and 2 * classes > model.documents:
+        warn(
+            f"{target!r} has {classes:,} classes in {model.documents:,} {model.unit} of {source.name}; "
+            "is it the class? --target names another"
+        )
     _warn_of_columns(model, source)
     return model
 

@@ -129,7 +129,7 @@ def values_of(column: Any) -> list[Any]:
         states = [*column.states, None]
         return [states[code] for code in column.codes.tolist()]
     if hasattr(column, "tolist"):
-        return [None if value != value else value for value in column.tolist()]
+        return [None if isinstance(value, float) and value != value else value for value in column.tolist()]
     return list(column)
 
 

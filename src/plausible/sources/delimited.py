@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from plausible import _native
 from plausible.errors import DataError
@@ -54,7 +54,7 @@ def open_delimited(given: Input, options: Options) -> Source:
 
     def read(
         source: Source, columns: tuple[str, ...], numbers: frozenset[str], kind: int, rows: int
-    ) -> Iterator[Table]:
+    ) -> Generator[Table]:
         kinds = [_NUMBER if name in numbers else kind if name in columns else _SKIPPED for name in names]
         parser = _native.Delimited(delimiter, kinds)
         states: list[list[str]] = [[] for _ in names]
@@ -79,7 +79,7 @@ def open_delimited(given: Input, options: Options) -> Source:
     def tables(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
         return read(source, columns, numbers, _TEXT, CHUNK_ROWS)
 
-    def typed(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
+    def typed(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Generator[Table]:
         return read(source, columns, numbers, _STATE, TYPED_ROWS)
 
     return Source(given.name, names, tables, size=given.size, numeric=numeric, strict=options.strict, typed=typed)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from plausible.errors import CallError
+from plausible.errors import CallError, DataError
 from plausible.sources import sql
 from plausible.sources.table import CHUNK_ROWS, Options, Source, Table, make_table, numbered, numeric_keys
 
@@ -34,6 +34,10 @@ def open_frame(frame: Any, options: Options) -> Source:
 
     try:
         known = narwhals.from_native(frame)
+    except narwhals.exceptions.DuplicateError:
+        given = [str(name) for name in frame.columns]
+        twice = next(name for i, name in enumerate(given) if name in given[:i])
+        raise DataError(f"two columns of the {type(frame).__name__} have the name {twice!r}; rename one") from None
     except (TypeError, narwhals.exceptions.NarwhalsError) as error:
         raise CallError(
             f"a {type(frame).__name__} can't be a source ({error}); "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -109,7 +109,7 @@ def typed_reader(
     numeric = frozenset(column for column, of in types.items() if _NUMERIC.fullmatch(of))
     plain = frozenset(column for column, of in types.items() if of in _PLAIN)
 
-    def read(wanted: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
+    def read(wanted: tuple[str, ...], numbers: frozenset[str]) -> Generator[Table]:
         chosen = ", ".join(
             f'"{column.replace(chr(34), chr(34) * 2)}"::{"double" if column in numbers else "varchar"}'
             for column in wanted
@@ -120,19 +120,22 @@ def typed_reader(
             with relation() as held:
                 stream = _native.ArrowColumns(held.project(chosen).__arrow_c_stream__())
                 batches: Iterator[Any] = iter(stream.next, None)
-                for batch in batches:
-                    cells = dict(zip(wanted, batch, strict=True))
-                    for at, column in enumerate(wanted):
-                        if column in states:
-                            states[column] += stream.states(at, len(states[column]))
-                            cells[column] = (cells[column], states[column])
-                    rows = len(batch[0])
-                    yield Table(cells, numbered(name, unit, range(first, first + rows)), rows)
-                    first += rows
+                try:
+                    for batch in batches:
+                        cells = dict(zip(wanted, batch, strict=True))
+                        for at, column in enumerate(wanted):
+                            if column in states:
+                                states[column] += stream.states(at, len(states[column]))
+                                cells[column] = (cells[column], states[column])
+                        rows = len(batch[0])
+                        yield Table(cells, numbered(name, unit, range(first, first + rows)), rows)
+                        first += rows
+                finally:
+                    del batches, stream  # while it is open, its connection answers nothing else
         except (duckdb.Error, RuntimeError) as error:
             raise DataError(f"{name}: {_gist(error)}") from None
 
-    def typed(source: Source, wanted: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table] | None:
+    def typed(source: Source, wanted: tuple[str, ...], numbers: frozenset[str]) -> Generator[Table] | None:
         return read(wanted, numbers) if numbers <= numeric and {*wanted} - numbers <= plain else None
 
     return typed

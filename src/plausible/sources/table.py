@@ -12,7 +12,7 @@ One convention for cells, whatever the kind of file:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -70,7 +70,7 @@ class Table:
 
 
 Reader: TypeAlias = "Callable[[Source, tuple[str, ...], frozenset[str]], Iterator[Table]]"
-Typed: TypeAlias = "Callable[[Source, tuple[str, ...], frozenset[str]], Iterator[Table] | None]"
+Typed: TypeAlias = "Callable[[Source, tuple[str, ...], frozenset[str]], Generator[Table] | None]"
 
 
 @dataclass
