@@ -54,11 +54,11 @@ void Scorer::choose_vocabulary() {
     all_positions_ = std::accumulate(positions_.begin(), positions_.end(), std::uint64_t{0});
 }
 
-double Scorer::log_prior(std::uint32_t label, std::uint32_t own) const {
-    const std::uint64_t here = documents_[label] - (label == own);
+double Scorer::log_prior(std::uint32_t label, Own own) const {
+    const std::uint64_t here = documents_[label] - (label == own.label ? own.times : 0);
     if (here == 0) return -std::numeric_limits<double>::infinity();
     if (!rule_.log_prior.empty()) return rule_.log_prior[label];
-    return std::log(static_cast<double>(here)) - std::log(static_cast<double>(all_documents_ - (own != nobody)));
+    return std::log(static_cast<double>(here)) - std::log(static_cast<double>(all_documents_ - own.times));
 }
 
 // 1 - P(term given c) where `documents_with` of the class's `documents` hold the term.
@@ -89,7 +89,7 @@ void Scorer::estimate() {
     steps_.assign(classes(), 0);
     absent_.resize(classes());
     for (std::uint32_t c = 0; c < classes(); ++c) {
-        intercepts_[c] = log_prior(c, nobody);
+        intercepts_[c] = log_prior(c, {});
         const double over = static_cast<double>(bernoulli() ? documents_[c] : positions_[c]) + all;
         if (bernoulli()) {
             const double none = absent_factor(0, documents_[c]);
@@ -147,7 +147,7 @@ std::vector<double> Scorer::intercepts() const {
 
 Scorer::Summary Scorer::score(Bag& bag, double* scores) const {
     check_unchanged();
-    if (!smoothed()) return score_without(bag, nobody, scores);
+    if (!smoothed()) return score_without(bag, {}, scores);
     terms_.table().look_up(bag);
     Summary out{bag.tokens(), 0};
     std::uint64_t steps = 0;
@@ -176,7 +176,8 @@ bool Scorer::unit_weights(TermId id, double* out) const {
     check_unchanged();
     if (!row(id).inside) return false;
     constexpr double none = -std::numeric_limits<double>::infinity();
-    for (std::size_t c = 0; c < classes(); ++c) out[c] = smoothed() ? (bernoulli() ? 0 : ground(id)) + steps_[c] : none;
+    const double start = bernoulli() ? 0 : ground(id);
+    for (std::size_t c = 0; c < classes(); ++c) out[c] = smoothed() ? start + steps_[c] : none;
     std::uint32_t k = 0;
     part(id).each(id.term, [&](const Cell& cell) {
         if (smoothed()) {

@@ -57,6 +57,12 @@ public:
 
     Scorer(Terms& terms, std::vector<std::uint64_t> documents, Rule rule);
 
+    // The class of which a document's counts are part, and how often they are: its weight.
+    struct Own {
+        std::uint32_t label = nobody;
+        std::uint64_t times = 0;
+    };
+
     struct Summary {
         std::uint64_t tokens = 0, known = 0;  // occurrences, and those of them in the vocabulary
     };
@@ -70,9 +76,9 @@ public:
     // ln P(c) + ln P(document given c) for each class, in nats, from weights laid out for speed.
     Summary score(Bag& bag, double* scores) const;
 
-    // The same straight from the counts, less the document's own, which are part of class `own` (or nobody's): exactly
+    // The same straight from the counts, less the document's own, which are part of a class (or nobody's): exactly
     // as if the model had been learned without it.
-    Summary score_without(Bag& bag, std::uint32_t own, double* scores) const;
+    Summary score_without(Bag& bag, Own own, double* scores) const;
 
     // What every document starts with: ln P(c), and with Bernoulli events ln P(no term of the vocabulary given c).
     std::vector<double> intercepts() const;
@@ -115,12 +121,12 @@ private:
     void choose_vocabulary();
     void estimate();
     void prepare_without() const;
-    Held held(const Bag& bag, std::uint32_t own) const;
-    double log_prior(std::uint32_t label, std::uint32_t own) const;
+    Held held(const Bag& bag, Own own) const;
+    double log_prior(std::uint32_t label, Own own) const;
     LogSum absent_sum(std::uint32_t label, std::uint64_t documents) const;
     double absent_factor(std::uint64_t documents_with, std::uint64_t documents) const;
-    void multinomial_without(const Bag& bag, std::uint32_t own, const Held& held, double* scores) const;
-    void bernoulli_without(const Bag& bag, std::uint32_t own, const Held& held, double* scores) const;
+    void multinomial_without(const Bag& bag, Own own, const Held& held, double* scores) const;
+    void bernoulli_without(const Bag& bag, Own own, const Held& held, double* scores) const;
 
     Terms& terms_;
     std::uint64_t version_;

@@ -44,6 +44,17 @@ public:
         return found != absent ? found : add(key);
     }
 
+    // A term that is not there.
+    std::uint32_t add(const Key& key) {
+        if (terms_.size() + 1 >= absent) throw std::length_error("the vocabulary is full: more than 4 billion terms");
+        if (2 * (terms_.size() + 1) > slots_.size()) rehash(slots_.empty() ? 64 : 2 * slots_.size());
+        const auto term = static_cast<std::uint32_t>(terms_.size());
+        terms_.emplace_back(key, bytes_.size());
+        if (key.size > Key::inside) bytes_.insert(bytes_.end(), key.bytes, key.bytes + key.size);
+        place(term);
+        return term;
+    }
+
     // The memory accesses of a look-up and of a count, asked for ahead of time.
     void expect_slot(std::uint64_t hashed) const {
         if (!slots_.empty()) __builtin_prefetch(&slots_[hashed & mask_]);
@@ -74,6 +85,9 @@ public:
         for (const Cell *cell = first(row), *end = cell + places(row); cell < end; ++cell)
             if (cell->label != absent && cell->occurrences) use(*cell);
     }
+
+    // At the most so many classes have seen the term.
+    std::uint32_t places(std::uint32_t term) const { return places(terms_[term]); }
 
     const Cell* cell(std::uint32_t term, std::uint32_t label) const {
         const Term& row = terms_[term];
@@ -165,16 +179,6 @@ private:
 
     static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed >> 24); }
 
-    std::uint32_t add(const Key& key) {
-        if (terms_.size() + 1 >= absent) throw std::length_error("the vocabulary is full: more than 4 billion terms");
-        if (2 * (terms_.size() + 1) > slots_.size()) rehash(slots_.empty() ? 64 : 2 * slots_.size());
-        const auto term = static_cast<std::uint32_t>(terms_.size());
-        terms_.emplace_back(key, bytes_.size());
-        if (key.size > Key::inside) bytes_.insert(bytes_.end(), key.bytes, key.bytes + key.size);
-        place(term);
-        return term;
-    }
-
     void place(std::uint32_t term) {
         const std::uint64_t hashed = terms_[term].hashed;
         std::size_t i = hashed & mask_;
@@ -249,25 +253,14 @@ public:
         return {shard, parts_[shard].find(key)};
     }
 
-    // Fills in the place of each term of a bag; of terms that are not in the vocabulary it is `Shard::absent`. The memory
-    // accesses of several look-ups are asked for ahead of time.
+    // Fills in the place of each term of a bag; of terms that are not in the vocabulary it is `Shard::absent`.
     void look_up(Bag& bag) const {
-        bag.each_new([&](Bag::Entry* entries, std::size_t number) {
-            for (std::size_t first = 0; first < number; first += together) {
-                const std::size_t few = std::min(together, number - first);
-                Bag::Entry* some = entries + first;
-                for (std::size_t i = 0; i < few; ++i) part(some[i]).expect_slot(some[i].hashed);
-                for (std::size_t i = 0; i < few; ++i) part(some[i]).expect_term(some[i].hashed);
-                for (std::size_t i = 0; i < few; ++i) some[i].term = part(some[i]).find(some[i].key());
-            }
-        });
+        look_up(bag, [&](const Bag::Entry& entry) { return part(entry).find(entry.key()); });
     }
 
     // The same, but every term becomes part of the vocabulary.
     void place(Bag& bag) {
-        bag.each_new([&](Bag::Entry* entries, std::size_t number) {
-            for (std::size_t i = 0; i < number; ++i) entries[i].term = parts_[shard_of(entries[i].hashed)].find_or_add(entries[i].key());
-        });
+        look_up(bag, [&](const Bag::Entry& entry) { return parts_[shard_of(entry.hashed)].find_or_add(entry.key()); });
     }
 
     // Adds what was tallied of documents of one class. Several threads may add at a time, and begin with other shards.
@@ -293,6 +286,20 @@ private:
     static constexpr std::size_t together = 32;
 
     const Shard& part(const Bag::Entry& entry) const { return parts_[shard_of(entry.hashed)]; }
+
+    // The memory accesses of several look-ups are asked for ahead of time.
+    template <class Find>
+    void look_up(Bag& bag, Find&& find) const {
+        bag.each_new([&](Bag::Entry* entries, std::size_t number) {
+            for (std::size_t first = 0; first < number; first += together) {
+                const std::size_t few = std::min(together, number - first);
+                Bag::Entry* some = entries + first;
+                for (std::size_t i = 0; i < few; ++i) part(some[i]).expect_slot(some[i].hashed);
+                for (std::size_t i = 0; i < few; ++i) part(some[i]).expect_term(some[i].hashed);
+                for (std::size_t i = 0; i < few; ++i) some[i].term = find(some[i]);
+            }
+        });
+    }
 
     static void add(const Bag& bag, std::uint32_t label, Shard& part, const std::uint32_t* order, std::size_t number) {
         std::array<std::uint32_t, together> terms;

@@ -29,6 +29,12 @@ public:
     std::string_view text(TermId id) const { return table().part(id.shard).text(id.term); }
     std::uint64_t version() const { return version_; }
 
+    std::size_t size() const {
+        std::size_t terms = 0;
+        for (std::size_t s = 0; s < Table::shards; ++s) terms += table().part(s).size();
+        return terms;
+    }
+
     // Whether any class has seen the term: one that was counted and forgotten is not known.
     bool known(TermId id) const {
         bool any = false;

@@ -1,5 +1,7 @@
 #include "weighted.hpp"
 
+#include "logs.hpp"
+
 #include <numeric>
 
 Weighted::Weighted(Terms& terms, std::vector<std::uint64_t> documents, Style style, std::vector<Channel> channels,
@@ -65,7 +67,11 @@ double Weighted::spread(std::uint64_t with) const {
     return style_.spread == 0 ? 1 : style_.spread == 0.5 ? std::sqrt(x) : std::pow(x, style_.spread);
 }
 
-Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* scores) const {
+Weighted::Odds Weighted::odds(const Channel& channel, double all, double relative) {
+    return {channel.own > 0 ? 1 / (channel.own * relative) : 0, channel.rest > 0 ? 1 / (all + channel.rest * relative) : 0};
+}
+
+Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* scores) const {
     check_unchanged();
     bag.weigh(terms_.grams());
     terms_.table().look_up(bag);
@@ -78,17 +84,17 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
     std::vector<signed char> view_of(bag.size(), -1);
     for (std::size_t i = 0; i < bag.size(); ++i) {
         const TermId id = bag[i].id();
-        const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own);
-        if (!cell || cell->occurrences < bag[i].times || cell->mass < bag[i].mass || cell->documents < 1)
+        const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own.label);
+        if (!cell || cell->occurrences < own.times * bag[i].times || cell->mass < own.times * bag[i].mass || cell->documents < own.times)
             throw std::invalid_argument("a document that is to be left out was never learned in its class");
         const Row& here = row(id);
         const bool gram = terms_.grams() && Bag::is_gram(bag[i]);
         if (!inside(here, gram)) continue;
         View& view = left[gram];
         view.spread -= spread(here.documents);
-        if (here.documents - 1 >= std::max<std::uint64_t>(style_.least[gram], 1)) {
-            view.spread += spread(here.documents - 1);
-            view.class_sums[own] -= seen(bag[i]);
+        if (here.documents - own.times >= std::max<std::uint64_t>(style_.least[gram], 1)) {
+            view.spread += spread(here.documents - own.times);
+            view.class_sums[own.label] -= own.times * seen(bag[i]);
             view_of[i] = gram;
             out.known += bag[i].times;
         } else {
@@ -100,28 +106,43 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
 
     const double unit = scale();
     double masses[2] = {0, 0};
+    struct Share {
+        std::size_t place;  // in the scores
+        double x;
+    };
+    thread_local std::vector<Share> kept_shares;  // since they are large
+    thread_local std::vector<double> kept_ratios;
+    auto& shares = kept_shares;
+    auto& ratios = kept_ratios;
+    std::size_t number = 0;
+    std::vector<Odds> odds_of(channels());
     for (std::size_t i = 0; i < bag.size(); ++i) {
         if (view_of[i] < 0) continue;
         const bool gram = view_of[i] == 1;
         const Row& here = row(bag[i].id());
         const View& view = left[gram];
-        const std::uint64_t mine = seen(bag[i]);
-        const double x = static_cast<double>(mine) * unit * rarity(here.documents - 1, all_documents_ - 1, gram);
-        const double relative = spread(here.documents - 1) * static_cast<double>(view.terms) / view.spread;
+        const std::uint64_t mine = own.times * seen(bag[i]);
+        const double x = static_cast<double>(seen(bag[i])) * unit * rarity(here.documents - own.times, all_documents_ - own.times, gram);
+        const double relative = spread(here.documents - own.times) * static_cast<double>(view.terms) / view.spread;
         const double all = static_cast<double>(here.sum - mine) * unit;
         masses[gram] += x;
+        for (std::size_t k = 0; k < channels(); ++k) odds_of[k] = odds(channels_[k], all, relative);
+        if (const auto most = number + channels() * part(bag[i].id()).places(bag[i].term); most > ratios.size()) {
+            ratios.resize(2 * most);
+            shares.resize(2 * most);
+        }
         part(bag[i].id()).each(bag[i].term, [&](const Cell& cell) {
-            const double s = static_cast<double>(seen(cell) - (cell.label == own ? mine : 0)) * unit;
+            const double s = static_cast<double>(seen(cell) - (cell.label == own.label ? mine : 0)) * unit;
             if (s == 0) return;
             for (std::size_t k = 0; k < channels(); ++k) {
-                const Channel& channel = channels_[k];
-                if (channel.grams != gram) continue;
-                double weight = channel.own > 0 ? std::log1p(s / (channel.own * relative)) : 0;
-                if (channel.rest > 0) weight -= std::log1p(-s / (all + channel.rest * relative));
-                scores[k * size + cell.label] += x * weight;
+                if (channels_[k].grams != gram) continue;
+                ratios[number] = odds_of[k].ratio(s);
+                shares[number++] = {k * size + cell.label, x};
             }
         });
     }
+    logs(ratios.data(), number);
+    for (std::size_t i = 0; i < number; ++i) scores[shares[i].place] += shares[i].x * ratios[i];
     for (std::size_t k = 0; k < channels(); ++k) {
         const Channel& channel = channels_[k];
         const View& view = left[channel.grams];
@@ -140,7 +161,9 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
 void Weighted::fold(const std::vector<double>& factors) {
     check_unchanged();
     if (factors.size() != channels()) throw std::invalid_argument("one factor a channel is needed");
+    factors_ = factors;
     weights_.begin(terms_.table(), classes());
+    laid_out_ = false;
     const double unit = scale();
     for (auto& steps : steps_) steps.assign(classes(), 0);
     for (std::size_t k = 0; k < channels(); ++k) {
@@ -155,36 +178,53 @@ void Weighted::fold(const std::vector<double>& factors) {
             steps_[channel.grams][c] += factors[k] * step;
         }
     }
-    for (std::uint32_t s = 0; s < Table::shards; ++s) {
-        const Shard& shard = terms_.table().part(s);
-        for (std::uint32_t t = 0; t < rows_[s].size(); ++t) {
-            Row& row = rows_[s][t];
-            if (!row.fits) continue;
-            const bool gram = is_gram(shard.text(t));
-            if (!inside(row, gram)) continue;
-            const View& view = views_[gram];
-            const double relative = spread(row.documents) * static_cast<double>(view.terms) / view.spread;
-            const double all = static_cast<double>(row.sum) * unit;
-            weights_.put(terms_.table(), {s, t}, [&](const Cell& cell) {
-                const double s_cw = static_cast<double>(seen(cell)) * unit;
-                double weight = 0;
-                for (std::size_t k = 0; k < channels(); ++k) {
-                    const Channel& channel = channels_[k];
-                    if (channel.grams != gram) continue;
-                    if (channel.own > 0) weight += factors[k] * std::log1p(s_cw / (channel.own * relative));
-                    if (channel.rest > 0) weight -= factors[k] * std::log1p(-s_cw / (all + channel.rest * relative));
-                }
-                return weight * row.factor;
-            });
-        }
-    }
+}
+
+void Weighted::lay_out(TermId id) const {
+    const Row& row = this->row(id);
+    const bool gram = is_gram(terms_.text(id));
+    if (!inside(row, gram) || weights_.holds(id)) return;
+    const View& view = views_[gram];
+    const double unit = scale(), all = static_cast<double>(row.sum) * unit;
+    const double relative = spread(row.documents) * static_cast<double>(view.terms) / view.spread;
+    weights_.put(terms_.table(), id, [&](const Cell& cell) {
+        const double s = static_cast<double>(seen(cell)) * unit;
+        double weight = 0;
+        for (std::size_t k = 0; k < channels(); ++k)
+            if (channels_[k].grams == gram) weight += factors_[k] * std::log(odds(channels_[k], all, relative).ratio(s));
+        return weight * row.factor;
+    });
+}
+
+void Weighted::lay_out() const {
+    check_unchanged();
+    if (factors_.empty()) throw std::logic_error("the channels are not folded");
+    const std::lock_guard lock(laying_out_);
+    if (laid_out_) return;
+    for (std::uint32_t s = 0; s < Table::shards; ++s)
+        for (std::uint32_t t = 0; t < rows_[s].size(); ++t) lay_out(TermId{s, t});
+    laid_out_ = true;
+}
+
+Scorer::Summary Weighted::score_alone(Bag& bag, double* scores) const {
+    check_unchanged();
+    if (factors_.empty()) throw std::logic_error("the channels are not folded");
+    terms_.table().look_up(bag);
+    const std::lock_guard lock(laying_out_);
+    for (std::size_t i = 0; i < bag.size(); ++i)
+        if (bag[i].term != Shard::absent) lay_out(bag[i].id());
+    return sum(bag, scores);
 }
 
 Scorer::Summary Weighted::score(Bag& bag, double* scores) const {
+    if (!laid_out_) lay_out();
     check_unchanged();
-    if (steps_[0].empty()) throw std::logic_error("the channels are not folded");
-    bag.weigh(terms_.grams());
     terms_.table().look_up(bag);
+    return sum(bag, scores);
+}
+
+Scorer::Summary Weighted::sum(Bag& bag, double* scores) const {
+    bag.weigh(terms_.grams());
     Scorer::Summary out{bag.tokens(), 0};
     const double unit = scale();
     double masses[2] = {0, 0};
@@ -207,8 +247,8 @@ std::optional<std::vector<double>> Weighted::weights(const Bag::Entry& entry) co
 }
 
 bool Weighted::unit_weights(TermId id, double* out) const {
+    if (!laid_out_) lay_out();
     check_unchanged();
-    if (steps_[0].empty()) throw std::logic_error("the channels are not folded");
     const bool gram = is_gram(part(id).text(id.term));
     const Row& here = row(id);
     if (!inside(here, gram)) return false;

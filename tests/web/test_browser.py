@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,6 +23,8 @@ from tests.web.test_cleaning import HOSTILE
 
 LIKED = ["telescope", "galaxy", "orbit", "comet", "survey", "nebula"]
 OTHER = ["cricket", "wicket", "league", "striker", "referee", "transfer"]
+NO_LINE = "?search=seen&period=all&order=newest"
+"""A view of all that is unread, in an order that no rating changes."""
 PAGES = ["/", "/?period=all&below=1", "/changes", "/working", "/sources", "/settings", "/data", "/no/such/page"]
 
 
@@ -66,7 +69,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("stocked") / "reader.db"
     now = datetime.now(UTC)
     with Reader(path) as reader:
-        for title, words in (("Sky Weekly", LIKED), ("Sport Daily", OTHER)):
+        for turn, (title, words) in enumerate((("Sky Weekly", LIKED), ("Sport Daily", OTHER))):
             address = f"https://example.org/{words[0]}.xml"
             source = reader.store.save(Source(None, "feed", address, title, next_visit=now + timedelta(days=9)))
             made = [
@@ -75,7 +78,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     url=f"https://example.org/{words[0]}/{place}",
                     title=head,
                     author="",
-                    published=now - timedelta(minutes=3 * place + 1),
+                    published=now - timedelta(minutes=2 * place + turn),
                     html=body,
                     text=re.sub("<[^>]*>", " ", body),
                     language="en",
@@ -254,7 +257,7 @@ def download(page: Any, name: str) -> Path:
 
 def test_keys_in_the_ranking(stocked: Served, browser: Any) -> None:
     page = browser.new_page()
-    page.goto(f"{stocked.address}/?period=all&below=1&order=newest")
+    page.goto(f"{stocked.address}/{NO_LINE}")
     heads = titles(page)
     focused = "document.activeElement.textContent"
     page.keyboard.press("j")
@@ -286,10 +289,31 @@ def test_keys_in_the_ranking(stocked: Served, browser: Any) -> None:
     page.close()
 
 
+def test_keys_typed_faster_than_the_reader_answers_are_meant_for_one_entry_each(stocked: Served, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto(f"{stocked.address}/{NO_LINE}")
+    heads = titles(page)
+    page.route("**/rate?**", lambda route: (time.sleep(0.3), route.continue_()))
+    for key in "j1234":
+        page.keyboard.press(key)
+    page.locator("#status", has_text=f"You rated {heads[3]} 4.").wait_for()
+    assert titles(page)[0] == heads[4]
+    assert page.evaluate("document.activeElement.textContent") == heads[4]
+    page.goto(f"{stocked.address}/?period=all&show=rated&order=newest")
+    assert titles(page) == heads[:4]
+    assert page.locator("[aria-pressed=true]").all_inner_texts() == ["1", "2", "3", "4"]
+    page.keyboard.down("5")
+    page.keyboard.down("5")  # held down
+    page.keyboard.up("5")
+    page.locator("#status", has_text=f"You rated {heads[0]} 5.").wait_for()
+    assert page.locator("[aria-pressed=true]").all_inner_texts() == ["5", "2", "3", "4"]
+    page.close()
+
+
 def test_keys_in_an_article(stocked: Served, browser: Any) -> None:
     context = browser.new_context()
     page = context.new_page()
-    page.goto(f"{stocked.address}/?period=all&below=1&order=newest")
+    page.goto(f"{stocked.address}/{NO_LINE}")
     heads = titles(page)
     heading = page.get_by_role("heading", level=1)
     page.locator("[data-entry]").first.click()

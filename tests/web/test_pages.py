@@ -38,6 +38,12 @@ def test_before_the_first_rating_nothing_is_claimed(visitor: Visitor) -> None:
     assert "Nothing is learned yet" in html
     assert 'class="chance"' not in html
     assert "Nothing is learned yet" in visitor.get("/item/1")
+    visitor.send("/item/1/rate", rating="1", place="below")
+    for path in ("/?period=all", "/item/2"):
+        assert "all of one kind" in visitor.get(path)
+    visitor.send("/item/2/rate", rating="5", place="below")
+    assert "by your 2 ratings" in visitor.get("/?period=all")
+    assert 'class="bar"' in visitor.get("/item/3")
 
 
 def test_the_best_stand_first_and_the_rest_is_counted(taught: Reader) -> None:

@@ -70,39 +70,44 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   const action = Object.hasOwn(keys, event.key) ? keys[event.key] : undefined;
-  if (action && act(action)) event.preventDefault();
+  if (!action || (event.repeat && action !== "next" && action !== "previous")) return;
+  if (act(action)) event.preventDefault();
 });
 
-/* Forms of the ranking are sent in the background; the page is then exchanged, and the focus stays where it was. */
-document.addEventListener("submit", async (event) => {
+/* Forms of the ranking are sent in the background, one after the other; the page is then exchanged. The focus goes on at
+   once, so that the next key is meant for the next entry. */
+let sent = Promise.resolve();
+
+document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!document.getElementById("ranking") || form.elements.then?.value !== "list") return;
   event.preventDefault();
-  const all = entries();
-  const entry = form.closest("#ranking > li");
-  const at = Math.max(all.indexOf(entry?.querySelector("[data-entry]")), 0);
-  const after = (entry ? all[at + 1] : all[0])?.closest("li").id;
-  const data = new FormData(form, event.submitter);
-  let answer;
+  const data = new URLSearchParams(new FormData(form, event.submitter));
+  form.closest("#ranking > li")?.nextElementSibling?.querySelector("[data-entry]").focus();
+  sent = sent.then(() => send(form.action, data));
+});
+
+async function send(address, data) {
+  let answer, page;
   try {
-    answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(data) });
+    answer = await fetch(address, { method: "POST", body: data });
+    page = new DOMParser().parseFromString(await answer.text(), "text/html");
   } catch {
     say("The reader does not answer. Is it still running? Nothing was lost; start it, and do this again.", true);
     return;
   }
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const main = page.getElementById("main");
   if (!answer.ok || !page.getElementById("status")) {
     say(page.querySelector("main .lead")?.textContent ?? "The reader gave no answer that can be read.", true);
     return;
   }
-  exchange(main);
+  const here = marked()?.id;
+  exchange(page.getElementById("main"));
   document.title = page.title;
   history.replaceState(null, "", answer.url);
   const undone = document.getElementById(`item-${document.getElementById("status").dataset.undone}`);
-  const place = undone ?? document.getElementById(after) ?? entries().at(-1)?.closest("li");
+  const place = undone ?? document.getElementById(here) ?? entries().at(-1)?.closest("li");
   (place?.querySelector("[data-entry]") ?? document.getElementById("main")).focus();
-});
+}
 
 /* The status line stays the same element, so that screen readers say what changed in it. */
 function exchange(main) {
