@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN = $(VENV)/bin
 SOURCES = $(shell find src native -name '*.py' -o -name '*.cpp' -o -name '*.hpp') CMakeLists.txt pyproject.toml
 
-.PHONY: demo demo-reader services test test-long check format native sanitize benchmarks clean help
+.PHONY: demo demo-reader services test test-long check format native sanitize fuzz benchmarks clean help
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ —/'
@@ -64,6 +64,14 @@ sanitize: $(VENV)/tested ## the tests of the core, built with the address and un
 	cp build/sanitized/_native*.so build/sanitized/package/plausible/
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so)" \
 	  PYTHONPATH=build/sanitized/package $(BIN)/python -m pytest -m "not long and not data" -p no:cacheprovider tests/core tests/networks
+
+FUZZ_SECONDS ?= 10
+fuzz: $(VENV)/installed $(VENV)/tested ## bytes that look for new ways through the tokeniser and the readers
+	$(BIN)/pip install --quiet --group fuzz
+	mkdir -p build/fuzz
+	cd build/fuzz && for target in tokens mail mbox csv jsonl model network; do \
+	  $(abspath $(BIN))/python ../../fuzz/fuzz.py $$target -max_total_time=$(FUZZ_SECONDS) > $$target.log 2>&1 \
+	    || { cat $$target.log; exit 1; }; echo "$$target: $$(tail -n 1 $$target.log)"; done
 
 benchmarks: $(VENV)/installed $(VENV)/tested ## measure speed and quality beside the peers
 	$(BIN)/pip install --quiet --group benchmarks

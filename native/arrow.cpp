@@ -2,13 +2,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <limits>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "arrays.hpp"
 #include "module.hpp"
+#include "states.hpp"
 
 namespace nb = nanobind;
 
@@ -48,11 +48,6 @@ struct Owned : Held {
     }
 };
 
-struct Hashed {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-};
-
 class ArrowColumns {
 public:
     explicit ArrowColumns(nb::handle capsule) {
@@ -65,7 +60,7 @@ public:
         for (std::int64_t i = 0; i < schema.n_children; ++i) {
             const std::string_view format = schema.children[i]->format;
             if (format != "g" && format != "u") throw nb::value_error("columns must be float64 or UTF-8 text");
-            columns_.push_back({format == "g", {}, {}});
+            columns_.push_back({format == "g", {}});
         }
     }
 
@@ -81,7 +76,7 @@ public:
             for (std::size_t i = 0; i < columns_.size(); ++i) {
                 const ArrowArray& array = *batch.children[i];
                 if (columns_[i].number) numbers[i] = read_numbers(array);
-                else codes[i] = read_codes(array, columns_[i]);
+                else codes[i] = read_codes(array, columns_[i].states);
             }
         }
     done:
@@ -95,19 +90,18 @@ public:
         return out;
     }
 
-    // The texts of a column in the order of their codes, from the `from`-th on.
-    nb::list states(std::size_t column, std::size_t from) const {
+    // The texts of a column in the order of their codes, from the `start`-th on.
+    nb::list states(std::size_t column, std::size_t start) const {
         nb::list out;
-        const auto& texts = columns_.at(column).texts;
-        for (std::size_t i = from; i < texts.size(); ++i) out.append(nb::str(texts[i].data(), texts[i].size()));
+        const auto& texts = columns_.at(column).states.texts();
+        for (std::size_t i = start; i < texts.size(); ++i) out.append(nb::str(texts[i].data(), texts[i].size()));
         return out;
     }
 
 private:
     struct Column {
         bool number;
-        std::unordered_map<std::string, std::int32_t, Hashed, std::equal_to<>> index;
-        std::vector<std::string_view> texts;  // the keys of the index, which don't move
+        States states;
     };
 
     void check(int status) {
@@ -125,24 +119,22 @@ private:
     static std::vector<double> read_numbers(const ArrowArray& array) {
         std::vector<double> out(static_cast<std::size_t>(array.length));
         const auto* values = static_cast<const double*>(array.buffers[1]) + array.offset;
-        for (std::int64_t i = 0; i < array.length; ++i)
-            out[static_cast<std::size_t>(i)] = present(array, i) ? values[i] : std::numeric_limits<double>::quiet_NaN();
+        std::copy_n(values, array.length, out.begin());
+        if (array.null_count)
+            for (std::int64_t i = 0; i < array.length; ++i)
+                if (!present(array, i)) out[static_cast<std::size_t>(i)] = std::numeric_limits<double>::quiet_NaN();
         return out;
     }
 
-    static std::vector<std::int32_t> read_codes(const ArrowArray& array, Column& column) {
+    static std::vector<std::int32_t> read_codes(const ArrowArray& array, States& states) {
         std::vector<std::int32_t> out(static_cast<std::size_t>(array.length), -1);
         const auto* ends = static_cast<const std::int32_t*>(array.buffers[1]) + array.offset;
         const auto* bytes = static_cast<const char*>(array.buffers[2]);
         for (std::int64_t i = 0; i < array.length; ++i) {
-            if (!present(array, i) || ends[i] == ends[i + 1]) continue;
-            const std::string_view text(bytes + ends[i], static_cast<std::size_t>(ends[i + 1] - ends[i]));
-            auto found = column.index.find(text);
-            if (found == column.index.end()) {
-                found = column.index.emplace(text, static_cast<std::int32_t>(column.texts.size())).first;
-                column.texts.push_back(found->first);
-            }
-            out[static_cast<std::size_t>(i)] = found->second;
+            if (ends[i] == ends[i + 1] || (array.null_count && !present(array, i))) continue;
+            const auto size = static_cast<std::size_t>(ends[i + 1] - ends[i]);
+            const bool roomy = ends[i + 1] + static_cast<std::int32_t>(Key::padding) <= ends[array.length];
+            out[static_cast<std::size_t>(i)] = states.code(roomy ? Key::padded(bytes + ends[i], size) : Key::of({bytes + ends[i], size}));
         }
         return out;
     }

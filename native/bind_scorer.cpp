@@ -32,6 +32,7 @@ void each_text(const Texts& texts, const TokenRules& rules, int threads, Use&& u
     for (auto& bag : bags) tokenisers.emplace_back(rules, bag);
     share(texts.size(), 16, threads, [&](int thread, std::size_t i) {
         Bag& bag = bags[static_cast<std::size_t>(thread)];
+        if (bag.full()) bag.clear();
         bag.begin();
         texts.run(i, tokenisers[static_cast<std::size_t>(thread)]);
         use(bag, i);
@@ -57,28 +58,40 @@ struct Scored {
     std::vector<std::uint64_t> tokens, known;
 };
 
+// For so few texts it isn't worth while to lay out the weights of all terms.
+constexpr std::size_t few = 16;
+bool laid_out(const Scorer&) { return true; }
+bool laid_out(const Weighted& model) { return model.laid_out(); }
+Scorer::Summary score_alone(const Scorer& scorer, Bag& bag, double* row) { return scorer.score(bag, row); }
+Scorer::Summary score_alone(const Weighted& model, Bag& bag, double* row) { return model.score_alone(bag, row); }
+
 template <class Model>
 nb::tuple score(const Model& model, nb::handle documents, int threads) {
     const Texts texts(documents);
     Scored out(texts.size(), model.classes());
-    each_text(texts, model.rules(), threads, [&](Bag& bag, std::size_t i) { out.note(i, model.score(bag, out.row(i))); });
+    const bool alone = texts.size() <= few && !laid_out(model);
+    each_text(texts, model.rules(), alone ? 1 : threads, [&](Bag& bag, std::size_t i) {
+        out.note(i, alone ? score_alone(model, bag, out.row(i)) : model.score(bag, out.row(i)));
+    });
     return out.give_all();
 }
 
-Scorer::Summary without(const Scorer& scorer, Bag& bag, std::uint32_t own, double* row) { return scorer.score_without(bag, own, row); }
-Scorer::Summary without(const Weighted& model, Bag& bag, std::uint32_t own, double* row) { return model.channels_without(bag, own, row); }
+Scorer::Summary without(const Scorer& scorer, Bag& bag, Scorer::Own own, double* row) { return scorer.score_without(bag, own, row); }
+Scorer::Summary without(const Weighted& model, Bag& bag, Scorer::Own own, double* row) { return model.channels_without(bag, own, row); }
 std::size_t channels(const Scorer&) { return 1; }
 std::size_t channels(const Weighted& model) { return model.channels(); }
 
 template <class Model>
-nb::tuple score_without(const Model& model, nb::handle documents, const std::vector<std::int64_t>& own, int threads) {
+nb::tuple score_without(const Model& model, nb::handle documents, const std::vector<std::int64_t>& own, int threads,
+                        const std::vector<std::uint64_t>& times) {
     const Texts texts(documents);
     if (own.size() != texts.size()) throw nb::value_error("texts and their classes must be of one length");
     for (const auto c : own)
         if (c < 0 || static_cast<std::size_t>(c) >= model.classes()) throw nb::value_error("a class index is out of range");
+    if (!times.empty() && (times.size() != texts.size() || std::ranges::count(times, 0u))) throw nb::value_error("each text was counted once or more");
     Scored out(texts.size(), channels(model) * model.classes());
     each_text(texts, model.rules(), threads, [&](Bag& bag, std::size_t i) {
-        out.note(i, without(model, bag, static_cast<std::uint32_t>(own[i]), out.row(i)));
+        out.note(i, without(model, bag, {static_cast<std::uint32_t>(own[i]), times.empty() ? 1 : times[i]}, out.row(i)));
     });
     return out.give_all();
 }
@@ -139,7 +152,7 @@ nb::tuple log_posteriors(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb
 
 // What a term of a document adds to the score of each class.
 std::optional<std::vector<double>> contribution(const Scorer& scorer, const Bag::Entry& entry) {
-    auto weights = scorer.weights(Bag::key(entry));
+    auto weights = scorer.weights(entry.key());
     if (weights && !scorer.bernoulli())
         for (double& weight : *weights) weight *= entry.times;
     return weights;
@@ -159,7 +172,7 @@ nb::list terms(const Model& model, const Terms& counts, nb::handle text) {
     counts.table().look_up(bag);
     nb::list out;
     for (std::size_t i = 0; i < bag.size(); ++i)
-        out.append(nb::make_tuple(nb::str(bag[i].bytes, bag[i].size), bag[i].times, contribution(model, bag[i])));
+        out.append(nb::make_tuple(nb::str(bag[i].text().data(), bag[i].size), bag[i].times, contribution(model, bag[i])));
     return out;
 }
 
@@ -170,7 +183,9 @@ void bind_common(nb::class_<Model>& bound) {
         .def("score", &score<Model>, "texts"_a, "threads"_a = 1,
              "Scores, shape (texts, classes); tokens; tokens in the vocabulary.")
         .def("score_without", &score_without<Model>, "texts"_a, "own"_a, "threads"_a = 1,
-             "The same, of each channel, from the counts less the text's own, which are part of class own[i].")
+             "times"_a = std::vector<std::uint64_t>{},
+             "The same, of each channel, from the counts less the text's own, which are part of class own[i] times[i] times, or "
+             "once.")
         .def("terms", &terms<Model>, "counts"_a, "text"_a,
              "Of each distinct term of a text: (term, occurrences, what it adds to each class, or None).")
         .def("words", &Model::words, "The vocabulary, sorted.")

@@ -84,22 +84,42 @@ std::vector<double> totals(arrays::In<std::int32_t, 1> labels, std::size_t class
     return out;
 }
 
-// Adds each row's weight to counts[code][label]; negative codes take no part.
+// Adds each row's weight to counts[place of code][label]; negative places take no part. Without
+// places each code is its own.
 void count_codes(arrays::Changed<double> counts, arrays::In<std::int32_t, 1> cells, arrays::In<std::int32_t, 1> labels,
-                 std::optional<arrays::In<double, 1>> weights) {
+                 std::optional<arrays::In<double, 1>> weights, std::optional<arrays::In<std::int32_t, 1>> places) {
     const std::size_t rows = cells.size(), states = counts.shape(0), classes = counts.shape(1);
     if (labels.size() != rows || (weights && weights->size() != rows))
         throw nb::value_error("codes, labels and weights must be of one length");
     const nb::gil_scoped_release release;
-    const std::int32_t *code = cells.data(), *label = labels.data();
-    const double* weight = weights ? weights->data() : nullptr;
-    double* count = counts.data();
-    for (std::size_t i = 0; i < rows; ++i) {
-        if (code[i] < 0) continue;
-        const auto state = static_cast<std::size_t>(code[i]), c = static_cast<std::size_t>(label[i]);
-        if (state >= states || c >= classes) throw std::invalid_argument("a code or class index is out of range");
-        count[state * classes + c] += weight ? weight[i] : 1;
+    const std::int32_t *code = cells.data(), *label = labels.data(), *place = places ? places->data() : nullptr;
+    const std::size_t known = places ? places->size() : states;
+    const auto each = [&](auto&& count) {
+        for (std::size_t i = 0; i < rows; ++i) {
+            if (code[i] < 0) continue;
+            if (static_cast<std::size_t>(code[i]) >= known) throw std::invalid_argument("a code is out of range");
+            const std::int32_t at = place ? place[code[i]] : code[i];
+            if (at < 0) continue;
+            const auto state = static_cast<std::size_t>(at), c = static_cast<std::size_t>(label[i]);
+            if (state >= states || c >= classes) throw std::invalid_argument("a code or class index is out of range");
+            count(i, state * classes + c);
+        }
+    };
+    double* const count = counts.data();
+    if (weights) {
+        const double* weight = weights->data();
+        each([&](std::size_t i, std::size_t cell) { count[cell] += weight[i]; });
+        return;
     }
+    constexpr std::size_t lanes = 4, most = 4096;  // one cell is not waited for while it is written
+    if (states * classes > most || rows < most) {
+        each([&](std::size_t, std::size_t cell) { count[cell] += 1; });
+        return;
+    }
+    std::vector<std::uint32_t> own(lanes * states * classes);
+    each([&](std::size_t i, std::size_t cell) { ++own[cell * lanes + i % lanes]; });
+    for (std::size_t cell = 0; cell < states * classes; ++cell)
+        for (std::size_t lane = 0; lane < lanes; ++lane) count[cell] += own[cell * lanes + lane];
 }
 
 // Adds the row of the table that each code names to the row's scores; negative codes add nothing.
@@ -154,8 +174,9 @@ void bind_cells(nb::module_& m) {
           "The code of each value under `states`: -1 for None and the empty text; for a new one the next code with `grow`, "
           "else -2. `text` makes text, or None, of what is no str.");
     m.def("totals", &totals, "labels"_a, "classes"_a, "weights"_a = nb::none(), "The rows, or their weight, of each class.");
-    m.def("count_codes", &count_codes, "counts"_a, "codes"_a, "labels"_a, "weights"_a = nb::none(),
-          "Add each row's weight to counts[code, label]; negative codes take no part.");
+    m.def("count_codes", &count_codes, "counts"_a, "codes"_a, "labels"_a, "weights"_a = nb::none(), "places"_a = nb::none(),
+          "Add each row's weight to counts[places[code], label], or counts[code, label] without places; what is negative "
+          "takes no part.");
     m.def("add_table", &add_table, "scores"_a, "codes"_a, "table"_a, "threads"_a = 1,
           "Add table[code] to each row of scores; negative codes add nothing.");
     m.def("add_normal", &add_normal, "scores"_a, "values"_a, "mean"_a, "rest"_a, "variance"_a, "threads"_a = 1,

@@ -26,7 +26,7 @@ public:
         table_.place(bag);
         double squares = 0;
         for (std::size_t i = 0; i < bag.size(); ++i) {
-            entries_.push_back({number(bag[i].id), bag[i].times});
+            entries_.push_back({number(bag[i].id()), bag[i].times});
             squares += Bag::damped(bag[i].times) * Bag::damped(bag[i].times);
         }
         norms_.push_back(squares > 0 ? Bag::unit / std::sqrt(squares) : 0);

@@ -2,18 +2,18 @@
 #include "scorer.hpp"
 
 // What taking the document away does to the vocabulary and to the number of positions in each class.
-Scorer::Held Scorer::held(const Bag& bag, std::uint32_t own) const {
+Scorer::Held Scorer::held(const Bag& bag, Own own) const {
     const auto& rule = rule_.vocabulary;
     Held out{positions_, vocabulary_, all_positions_, {}, {}, std::vector<bool>(bag.size())};
     for (std::size_t i = 0; i < bag.size(); ++i) {
-        const TermId id = bag[i].id;
+        const TermId id = bag[i].id();
         out.inside[i] = id.term != Shard::absent && row(id).inside;
-        if (own == nobody) continue;
-        const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own);
-        if (!cell || cell->occurrences < bag[i].times || cell->documents < 1)
+        if (own.label == nobody) continue;
+        const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own.label);
+        if (!cell || cell->occurrences < own.times * bag[i].times || cell->documents < own.times)
             throw std::invalid_argument("a document that is to be left out was never learned in its class");
     }
-    if (own == nobody) return out;
+    if (own.label == nobody) return out;
 
     // Among the first `drop + distinct terms` of the order are all that can be the most frequent ones now.
     struct Ranked {
@@ -27,9 +27,10 @@ Scorer::Held Scorer::held(const Bag& bag, std::uint32_t own) const {
         std::vector<Ranked> ranked;
         std::unordered_set<std::uint64_t> mine;
         for (std::size_t i = 0; i < bag.size(); ++i)
-            if (row(bag[i].id).fits) {
-                mine.insert(key(bag[i].id));
-                if (total(bag[i].id) > bag[i].times) ranked.push_back({bag[i].id, total(bag[i].id) - bag[i].times, i});
+            if (row(bag[i].id()).fits) {
+                mine.insert(key(bag[i].id()));
+                if (const std::uint64_t less = own.times * bag[i].times; total(bag[i].id()) > less)
+                    ranked.push_back({bag[i].id(), total(bag[i].id()) - less, i});
             }
         const std::size_t reach = std::min(frequent_.size(), rule.drop_most_frequent + mine.size());
         for (std::size_t i = 0; i < reach; ++i)
@@ -45,8 +46,8 @@ Scorer::Held Scorer::held(const Bag& bag, std::uint32_t own) const {
         // this document can fall, so every other term that was dropped is dropped still.
     }
     for (std::size_t i = 0; i < bag.size(); ++i) {
-        const TermId id = bag[i].id;
-        const std::uint64_t left = total(id) - bag[i].times;
+        const TermId id = bag[i].id();
+        const std::uint64_t left = total(id) - own.times * bag[i].times;
         const bool inside = row(id).fits && left > 0 && left >= rule.min_count && !dropped.contains(key(id));
         if (row(id).inside && !inside) out.leaving.push_back(id);
         if (!row(id).inside && inside) out.entering.push_back(id);
@@ -59,13 +60,13 @@ Scorer::Held Scorer::held(const Bag& bag, std::uint32_t own) const {
     for (const TermId id : out.entering)
         part(id).each(id.term, [&](const Cell& cell) { out.positions[cell.label] += cell.occurrences; });
     for (std::size_t i = 0; i < bag.size(); ++i)
-        if (out.inside[i]) out.positions[own] -= bag[i].times;
+        if (out.inside[i]) out.positions[own.label] -= own.times * bag[i].times;
     out.all_positions = 0;
     for (const auto n : out.positions) out.all_positions += n;
     return out;
 }
 
-Scorer::Summary Scorer::score_without(Bag& bag, std::uint32_t own, double* scores) const {
+Scorer::Summary Scorer::score_without(Bag& bag, Own own, double* scores) const {
     check_unchanged();
     terms_.table().look_up(bag);
     const Held held = this->held(bag, own);
@@ -78,7 +79,7 @@ Scorer::Summary Scorer::score_without(Bag& bag, std::uint32_t own, double* score
     return out;
 }
 
-void Scorer::multinomial_without(const Bag& bag, std::uint32_t own, const Held& held, double* scores) const {
+void Scorer::multinomial_without(const Bag& bag, Own own, const Held& held, double* scores) const {
     const double all = m(held.vocabulary);
     double ground = 0;
     std::uint64_t length = 0;
@@ -88,14 +89,14 @@ void Scorer::multinomial_without(const Bag& bag, std::uint32_t own, const Held& 
     for (std::size_t i = 0; i < bag.size(); ++i) {
         if (!held.inside[i]) continue;
         const double times = bag[i].times;
-        const TermId id = bag[i].id;
-        const auto left = static_cast<double>(total(id) - (own == nobody ? 0 : bag[i].times));
+        const TermId id = bag[i].id();
+        const auto left = static_cast<double>(total(id) - own.times * bag[i].times);
         const double mp = rule_.share ? all * left / static_cast<double>(held.all_positions) : all / static_cast<double>(held.vocabulary);
         length += bag[i].times;
         ++distinct;
         if (smoothed()) ground += times * std::log(mp);
         part(id).each(id.term, [&](const Cell& cell) {
-            const auto n = static_cast<double>(cell.occurrences - (cell.label == own ? bag[i].times : 0));
+            const auto n = static_cast<double>(cell.occurrences - (cell.label == own.label ? own.times * bag[i].times : 0));
             if (n == 0) return;
             sums[cell.label] += times * (smoothed() ? std::log1p(n / mp) : std::log(n));
             if (!smoothed()) ++seen[cell.label];
@@ -114,14 +115,16 @@ void Scorer::prepare_without() const {
         if (documents_[c]) absent_without_[c] = absent_sum(c, documents_[c] - 1);
 }
 
-void Scorer::bernoulli_without(const Bag& bag, std::uint32_t own, const Held& held, double* scores) const {
+void Scorer::bernoulli_without(const Bag& bag, Own own, const Held& held, double* scores) const {
     const double all = m(held.vocabulary);
     std::vector<LogSum> sums = absent_;
-    if (own != nobody) {
+    if (own.times == 1) {
         std::call_once(prepared_, [this] { prepare_without(); });
-        sums[own] = absent_without_[own];
+        sums[own.label] = absent_without_[own.label];
+    } else if (own.label != nobody) {
+        sums[own.label] = absent_sum(own.label, documents_[own.label] - own.times);
     }
-    const auto documents = [&](std::size_t c) { return documents_[c] - (c == own); };
+    const auto documents = [&](std::size_t c) { return documents_[c] - (c == own.label ? own.times : 0); };
 
     // The share of a term in `sums`: taken out for terms that leave, put in for terms that enter.
     const auto change = [&](TermId id, bool enters) {
@@ -140,13 +143,13 @@ void Scorer::bernoulli_without(const Bag& bag, std::uint32_t own, const Held& he
     std::vector<std::uint64_t> with(classes());
     for (std::size_t i = 0; i < bag.size(); ++i) {
         if (!held.inside[i]) continue;
-        const TermId id = bag[i].id;
+        const TermId id = bag[i].id();
         std::fill(with.begin(), with.end(), 0);
         part(id).each(id.term, [&](const Cell& cell) { with[cell.label] = cell.documents; });
         for (std::size_t c = 0; c < classes(); ++c) {
             if (with[c] <= documents(c)) sums[c].remove(absent_factor(with[c], documents(c)));
             const double over = static_cast<double>(documents(c)) + all;
-            const double has = static_cast<double>(with[c] - (c == own)) + all / 2;
+            const double has = static_cast<double>(with[c] - (c == own.label ? own.times : 0)) + all / 2;
             sums[c].add(over > 0 ? has / over : 0);
         }
     }

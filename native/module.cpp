@@ -11,6 +11,9 @@ NB_MODULE(_native, m) {
     bind_cells(m);
     bind_moments(m);
     bind_arrow(m);
+    bind_delimited(m);
+    bind_histogram(m);
+    bind_row_keys(m);
     bind_bif(m);
     bind_families(m);
     bind_scores(m);

@@ -28,12 +28,14 @@ public:
         const nb::gil_scoped_release release;
         const double* value = values.data();
         const std::int32_t* label = labels.data();
+        std::vector<Whole> whole(classes_.size());
         for (std::size_t i = 0; i < values.size(); ++i) {
             if (std::isnan(value[i])) continue;
-            Sums& sums = classes_[static_cast<std::size_t>(label[i])];
-            if (weights) sums.add(Parts(value[i]), Parts(weights->data()[i]));
-            else sums.add(Parts(value[i]));
+            const auto c = static_cast<std::size_t>(label[i]);
+            if (weights) classes_[c].add(Parts(value[i]), Parts(weights->data()[i]));
+            else if (!whole[c].add(value[i])) classes_[c].add(Parts(value[i]));
         }
+        for (std::size_t c = 0; c < whole.size(); ++c) classes_[c].add(whole[c]);
     }
 
     void add(const Moments& other, const std::vector<std::size_t>& to, int sign) {
@@ -65,8 +67,30 @@ public:
     std::size_t classes() const { return classes_.size(); }
 
 private:
+    // Sums of whole numbers below 2^31 in size, of which 2^52 and more have room.
+    struct Whole {
+        std::int64_t n = 0;
+        Wide sum = 0, squares = 0;
+
+        bool add(double value) {
+            if (!(std::abs(value) < 2147483648.0)) return false;
+            const auto x = static_cast<std::int64_t>(value);
+            if (static_cast<double>(x) != value) return false;
+            ++n;
+            sum += x;
+            squares += x * x;
+            return true;
+        }
+    };
+
     struct Sums {
         std::array<ExactSum, 3> of;  // of w, w x and w x^2
+
+        void add(const Whole& whole) {
+            of[0].add(whole.n, 0);
+            of[1].add_product(whole.sum, 0);
+            of[2].add_product(whole.squares, 0);
+        }
 
         void add(Parts x) {
             of[0].add(1, 0);

@@ -4,7 +4,6 @@
 
 Scorer::Scorer(Terms& terms, std::vector<std::uint64_t> documents, Rule rule)
     : terms_(terms), documents_(std::move(documents)), rule_(std::move(rule)) {
-    terms_.settle();
     version_ = terms_.version();
     all_documents_ = std::accumulate(documents_.begin(), documents_.end(), std::uint64_t{0});
     choose_vocabulary();
@@ -55,11 +54,11 @@ void Scorer::choose_vocabulary() {
     all_positions_ = std::accumulate(positions_.begin(), positions_.end(), std::uint64_t{0});
 }
 
-double Scorer::log_prior(std::uint32_t label, std::uint32_t own) const {
-    const std::uint64_t here = documents_[label] - (label == own);
+double Scorer::log_prior(std::uint32_t label, Own own) const {
+    const std::uint64_t here = documents_[label] - (label == own.label ? own.times : 0);
     if (here == 0) return -std::numeric_limits<double>::infinity();
     if (!rule_.log_prior.empty()) return rule_.log_prior[label];
-    return std::log(static_cast<double>(here)) - std::log(static_cast<double>(all_documents_ - (own != nobody)));
+    return std::log(static_cast<double>(here)) - std::log(static_cast<double>(all_documents_ - own.times));
 }
 
 // 1 - P(term given c) where `documents_with` of the class's `documents` hold the term.
@@ -90,7 +89,7 @@ void Scorer::estimate() {
     steps_.assign(classes(), 0);
     absent_.resize(classes());
     for (std::uint32_t c = 0; c < classes(); ++c) {
-        intercepts_[c] = log_prior(c, nobody);
+        intercepts_[c] = log_prior(c, {});
         const double over = static_cast<double>(bernoulli() ? documents_[c] : positions_[c]) + all;
         if (bernoulli()) {
             const double none = absent_factor(0, documents_[c]);
@@ -102,47 +101,32 @@ void Scorer::estimate() {
     std::vector<double> logs;  // ln(1 + n / (m p)) for the small n that make up nearly all counts
     if (smoothed() && !bernoulli() && !rule_.share)
         for (int n = 0; n < 4096; ++n) logs.push_back(std::log1p(n / uniform));
-    const bool few = classes() <= 64;
-    std::vector<double> full(classes());
     std::vector<std::vector<std::uint32_t>> held(bernoulli() ? classes() : 0);
-    for (std::uint32_t s = 0; s < Table::shards; ++s)
+    weights_.begin(terms_.table(), classes());
+    if (uniform > 0 && !bernoulli()) ground_ = std::log(uniform);
+    if (rule_.share && smoothed() && !bernoulli()) grounds_.resize(Table::shards);
+    for (std::uint32_t s = 0; s < Table::shards; ++s) {
+        if (!grounds_.empty()) grounds_[s].resize(rows_[s].size());
         for (std::uint32_t t = 0; t < rows_[s].size(); ++t) {
-            Row& row = rows_[s][t];
-            if (!row.inside) continue;
-            const double mp = rule_.share ? all * static_cast<double>(total({s, t})) / static_cast<double>(all_positions_) : uniform;
-            if (smoothed() && !bernoulli()) row.ground = std::log(mp);
-            std::uint32_t size = 0;
-            const auto weigh = [&](const Cell& cell) {
-                const double documents = static_cast<double>(cell.documents);
+            if (!rows_[s][t].inside) continue;
+            double mp = uniform;
+            if (!grounds_.empty()) {
+                mp = all * static_cast<double>(total({s, t})) / static_cast<double>(all_positions_);
+                grounds_[s][t] = std::log(mp);
+            }
+            if (bernoulli()) part({s, t}).each(t, [&](const Cell& cell) { held[cell.label].push_back(cell.documents); });
+            if (!smoothed()) continue;
+            weights_.put(terms_.table(), {s, t}, [&](const Cell& cell) {
                 if (!bernoulli()) {
                     const auto n = cell.occurrences;
-                    if (!smoothed()) return std::log(static_cast<double>(n));
                     return n < logs.size() ? logs[n] : std::log1p(static_cast<double>(n) / mp);
                 }
-                const double has = documents + all / 2, factor = absent_factor(cell.documents, documents_[cell.label]);
+                const double has = static_cast<double>(cell.documents) + all / 2;
+                const double factor = absent_factor(cell.documents, documents_[cell.label]);
                 return std::log(has / (static_cast<double>(documents_[cell.label]) + all)) - std::log(factor) - steps_[cell.label];
-            };
-            const Shard& shard = terms_.table().part(s);
-            shard.each(t, [&](const Cell& cell) {
-                ++size;
-                if (bernoulli()) held[cell.label].push_back(cell.documents);
             });
-            if (!smoothed()) continue;
-            row.size = size;
-            row.dense = few && 2 * size >= classes();
-            row.offset = weights_.size();
-            if (row.dense) {
-                std::fill(full.begin(), full.end(), 0);
-                shard.each(t, [&](const Cell& cell) { full[cell.label] = weigh(cell); });
-                weights_.insert(weights_.end(), full.begin(), full.end());
-                labels_.resize(weights_.size());
-            } else {
-                shard.each(t, [&](const Cell& cell) {
-                    labels_.push_back(cell.label);
-                    weights_.push_back(weigh(cell));
-                });
-            }
         }
+    }
     holding_.resize(held.size());
     for (std::uint32_t c = 0; c < held.size(); ++c) {
         std::sort(held[c].begin(), held[c].end());
@@ -163,37 +147,19 @@ std::vector<double> Scorer::intercepts() const {
 
 Scorer::Summary Scorer::score(Bag& bag, double* scores) const {
     check_unchanged();
-    if (!smoothed()) return score_without(bag, nobody, scores);
+    if (!smoothed()) return score_without(bag, {}, scores);
     terms_.table().look_up(bag);
     Summary out{bag.tokens(), 0};
     std::uint64_t steps = 0;
     double ground = 0;
     std::fill_n(scores, classes(), 0.0);
-    // The memory accesses of a term's row and weights are asked for ahead of time.
-    for (std::size_t i = 0; i < bag.size(); ++i)
-        if (bag[i].id.term != Shard::absent) __builtin_prefetch(&row(bag[i].id));
-    constexpr std::size_t ahead = 8;
-    for (std::size_t i = 0; i < bag.size(); ++i) {
-        if (i + ahead < bag.size() && bag[i + ahead].id.term != Shard::absent) {
-            const auto offset = row(bag[i + ahead].id).offset;
-            __builtin_prefetch(weights_.data() + offset);
-            __builtin_prefetch(labels_.data() + offset);
-        }
-        if (bag[i].id.term == Shard::absent) continue;
-        const Row& here = row(bag[i].id);
-        if (!here.inside) continue;
-        out.known += bag[i].times;
-        const double times = bernoulli() ? 1 : bag[i].times;
-        steps += bernoulli() ? 1 : bag[i].times;
-        ground += times * here.ground;
-        const double* weights = weights_.data() + here.offset;
-        if (here.dense) {
-            for (std::size_t c = 0; c < classes(); ++c) scores[c] += times * weights[c];
-        } else {
-            const std::uint32_t* labels = labels_.data() + here.offset;
-            for (std::uint32_t k = 0; k < here.size; ++k) scores[labels[k]] += times * weights[k];
-        }
-    }
+    weights_.add(bag, scores, [&](const Bag::Entry& entry) {
+        out.known += entry.times;
+        const double times = bernoulli() ? 1 : entry.times;
+        steps += bernoulli() ? 1 : entry.times;
+        if (!bernoulli()) ground += times * this->ground(entry.id());
+        return times;
+    });
     for (std::size_t c = 0; c < classes(); ++c)
         scores[c] += intercepts_[c] + ground + static_cast<double>(steps) * steps_[c] + (bernoulli() ? absent_[c].value() : 0);
     return out;
@@ -208,14 +174,14 @@ std::optional<std::vector<double>> Scorer::weights(const Key& term) const {
 
 bool Scorer::unit_weights(TermId id, double* out) const {
     check_unchanged();
-    const Row& here = row(id);
-    if (!here.inside) return false;
+    if (!row(id).inside) return false;
     constexpr double none = -std::numeric_limits<double>::infinity();
-    for (std::size_t c = 0; c < classes(); ++c) out[c] = smoothed() ? here.ground + steps_[c] : none;
+    const double start = bernoulli() ? 0 : ground(id);
+    for (std::size_t c = 0; c < classes(); ++c) out[c] = smoothed() ? start + steps_[c] : none;
     std::uint32_t k = 0;
     part(id).each(id.term, [&](const Cell& cell) {
         if (smoothed()) {
-            out[cell.label] += weights_[here.offset + (here.dense ? cell.label : k++)];
+            out[cell.label] += weights_.of(id, cell.label, k++);
         } else if (bernoulli()) {
             const double has = cell.documents / static_cast<double>(documents_[cell.label]);
             out[cell.label] = std::log(has) - (has < 1 ? std::log(1 - has) : 0);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "terms_object.hpp"
+#include "weights.hpp"
 
 // Which terms take part: applied when probabilities are estimated, never to the counts.
 struct VocabularyRule {
@@ -56,6 +57,12 @@ public:
 
     Scorer(Terms& terms, std::vector<std::uint64_t> documents, Rule rule);
 
+    // The class of which a document's counts are part, and how often they are: its weight.
+    struct Own {
+        std::uint32_t label = nobody;
+        std::uint64_t times = 0;
+    };
+
     struct Summary {
         std::uint64_t tokens = 0, known = 0;  // occurrences, and those of them in the vocabulary
     };
@@ -69,9 +76,9 @@ public:
     // ln P(c) + ln P(document given c) for each class, in nats, from weights laid out for speed.
     Summary score(Bag& bag, double* scores) const;
 
-    // The same straight from the counts, less the document's own, which are part of class `own` (or nobody's): exactly
+    // The same straight from the counts, less the document's own, which are part of a class (or nobody's): exactly
     // as if the model had been learned without it.
-    Summary score_without(Bag& bag, std::uint32_t own, double* scores) const;
+    Summary score_without(Bag& bag, Own own, double* scores) const;
 
     // What every document starts with: ln P(c), and with Bernoulli events ln P(no term of the vocabulary given c).
     std::vector<double> intercepts() const;
@@ -90,11 +97,8 @@ public:
     std::vector<std::string> words() const;
 
 private:
-    struct Row {  // the weights of a term: one a class if `dense`, else `size` pairs of class and weight
-        std::uint64_t offset = 0;
-        std::uint32_t size = 0;
-        bool dense = false, fits = false, inside = false;
-        double ground = 0;  // added to every class
+    struct Row {
+        bool fits = false, inside = false;
     };
     struct Held {  // the counts that a document is scored with
         std::vector<std::uint64_t> positions;
@@ -109,6 +113,7 @@ private:
     }
     const Row& row(TermId id) const { return rows_[id.shard][id.term]; }
     Row& row(TermId id) { return rows_[id.shard][id.term]; }
+    double ground(TermId id) const { return grounds_.empty() ? ground_ : grounds_[id.shard][id.term]; }
     std::uint64_t total(TermId id) const { return totals_[id.shard][id.term]; }
     const Shard& part(TermId id) const { return terms_.table().part(id.shard); }
     bool before(TermId a, std::uint64_t a_total, TermId b, std::uint64_t b_total) const;
@@ -116,12 +121,12 @@ private:
     void choose_vocabulary();
     void estimate();
     void prepare_without() const;
-    Held held(const Bag& bag, std::uint32_t own) const;
-    double log_prior(std::uint32_t label, std::uint32_t own) const;
+    Held held(const Bag& bag, Own own) const;
+    double log_prior(std::uint32_t label, Own own) const;
     LogSum absent_sum(std::uint32_t label, std::uint64_t documents) const;
     double absent_factor(std::uint64_t documents_with, std::uint64_t documents) const;
-    void multinomial_without(const Bag& bag, std::uint32_t own, const Held& held, double* scores) const;
-    void bernoulli_without(const Bag& bag, std::uint32_t own, const Held& held, double* scores) const;
+    void multinomial_without(const Bag& bag, Own own, const Held& held, double* scores) const;
+    void bernoulli_without(const Bag& bag, Own own, const Held& held, double* scores) const;
 
     Terms& terms_;
     std::uint64_t version_;
@@ -131,8 +136,9 @@ private:
     std::vector<std::vector<std::uint64_t>> totals_;  // occurrences of each term
     std::vector<TermId> frequent_;  // terms that fit, the most frequent first: all of them, if any are to be dropped
     std::vector<std::vector<Row>> rows_;
-    std::vector<std::uint32_t> labels_;
-    std::vector<double> weights_;
+    Weights weights_;
+    double ground_ = 0;                         // added to every class for each occurrence (term, if Bernoulli)
+    std::vector<std::vector<double>> grounds_;  // the same of each term, where the prior is its share
     std::uint64_t vocabulary_ = 0, all_positions_ = 0;
     std::vector<std::uint64_t> positions_;    // occurrences of vocabulary terms in each class
     std::vector<double> intercepts_, steps_;  // of a class: at the start, and for each occurrence (term, if Bernoulli)

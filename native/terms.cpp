@@ -32,17 +32,23 @@ public:
         held_ = nb::cast<nb::bytes>(pair[1]);
         width_ = type == "u1" ? 1 : type == "u2" ? 2 : type == "u4" ? 4 : type == "u8" ? 8 : 0;
         if (!width_ || held_.size() % width_) throw nb::value_error("an array is not whole");
+        bytes_ = held_.c_str();
+        size_ = held_.size() / width_;
     }
-    std::size_t size() const { return held_.size() / width_; }
+    std::size_t size() const { return size_; }
     std::uint64_t operator[](std::size_t i) const {
-        std::uint64_t value = 0;
-        std::memcpy(&value, held_.c_str() + i * width_, width_);
-        return value;
+        switch (width_) {
+            case 1: return static_cast<unsigned char>(bytes_[i]);
+            case 2: return read<std::uint16_t>(bytes_ + 2 * i);
+            case 4: return read<std::uint32_t>(bytes_ + 4 * i);
+            default: return read<std::uint64_t>(bytes_ + 8 * i);
+        }
     }
 
 private:
     nb::bytes held_;
-    std::size_t width_ = 0;
+    const char* bytes_ = nullptr;
+    std::size_t width_ = 0, size_ = 0;
 };
 
 std::vector<std::uint32_t> to_labels(const std::vector<std::int64_t>& labels) {
@@ -64,7 +70,6 @@ void count(Terms& terms, nb::handle documents, const std::vector<std::int64_t>& 
 }
 
 nb::dict export_(Terms& terms, const std::vector<std::int64_t>& order) {
-    terms.settle();
     const auto to = to_labels(order);
     std::vector<TermId> ids;
     for (std::uint32_t s = 0; s < Table::shards; ++s)
@@ -108,38 +113,45 @@ void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels_
     const Numbers sizes(sizes_), labels(labels_), documents(documents_), occurrences(occurrences_), masses(masses_);
     if (labels.size() != documents.size() || labels.size() != occurrences.size() || labels.size() != masses.size())
         throw nb::value_error("the arrays of counts differ in length");
-    terms.reserve(sizes.size(), labels.size(), text.size());
+    if (terms.size()) throw nb::value_error("counts are loaded where there are some");
+    terms.reserve(sizes.size(), labels.size());
     const char* p = text.c_str();
     const char* end = p + text.size();
-    std::size_t next = 0;
     std::string_view last;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const auto* stop = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
-        if (!stop) throw nb::value_error("there are fewer terms than counts");
-        const std::string_view word(p, static_cast<std::size_t>(stop - p));
-        if (i && !(last < word)) throw nb::value_error("the terms are not sorted");
-        last = word;
-        const Key key(p, word.size());
-        Shard& part = terms.table().part(Table::shard_of(key.hashed));
-        const std::uint32_t term = part.find_or_add(key);
-        if (word.empty() || !sizes[i]) throw nb::value_error("a term is empty, or no class has seen it");
-        if (sizes[i] > labels.size() - next) throw nb::value_error("there are more rows than counts");
-        if (sizes[i] > sizes_of_classes.size()) throw nb::value_error("a term has more counts than there are classes");
-        part.expect_cells(term, sizes[i]);
-        const std::size_t first = next;
-        for (const std::size_t stop_at = next + sizes[i]; next < stop_at; ++next) {
-            if (next > first && labels[next] <= labels[next - 1]) throw nb::value_error("the classes of a term are not sorted");
-            if (labels[next] >= sizes_of_classes.size()) throw nb::value_error("a count belongs to no class");
-            if (documents[next] > std::min<std::uint64_t>(sizes_of_classes[labels[next]], Shard::absent))
-                throw nb::value_error("more documents of a class hold a term than there are");
-            if (!occurrences[next] || !documents[next] || documents[next] > occurrences[next])
-                throw nb::value_error("a count is zero, or a term has more documents than occurrences");
-            if (!masses[next] || masses[next] > documents[next] << 20)
-                throw nb::value_error("a mass is zero, or above one a document");
-            part.count(term, {static_cast<std::uint32_t>(labels[next]), static_cast<std::uint32_t>(documents[next]),
-                              occurrences[next], masses[next]});
+    // The terms are sorted, so each is new. The memory of several is asked for ahead of time.
+    constexpr std::size_t together = 32;
+    std::array<Key, together> keys;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < sizes.size();) {
+        const std::size_t few = std::min(together, sizes.size() - i);
+        for (std::size_t k = 0; k < few; ++k) {
+            const auto* stop = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
+            if (!stop) throw nb::value_error("there are fewer terms than counts");
+            const std::string_view word(p, static_cast<std::size_t>(stop - p));
+            if (word.empty() || !(last < word)) throw nb::value_error("a term is empty, or the terms are not sorted");
+            last = word;
+            keys[k] = Key::of(word);
+            terms.table().part(Table::shard_of(keys[k].hashed)).expect_slot(keys[k].hashed);
+            p = stop + 1;
         }
-        p = stop + 1;
+        for (std::size_t k = 0; k < few; ++k, ++i) {
+            Shard& part = terms.table().part(Table::shard_of(keys[k].hashed));
+            if (!sizes[i]) throw nb::value_error("no class has seen a term");
+            if (sizes[i] > labels.size() - next) throw nb::value_error("there are more rows than counts");
+            if (sizes[i] > sizes_of_classes.size()) throw nb::value_error("a term has more counts than there are classes");
+            const std::uint32_t term = part.add(keys[k]);
+            part.expect_cells(term, sizes[i]);
+            for (const std::size_t first = next, stop = next + sizes[i]; next < stop; ++next) {
+                const std::uint64_t label = labels[next], with = documents[next], seen = occurrences[next], mass = masses[next];
+                if (next > first && label <= labels[next - 1]) throw nb::value_error("the classes of a term are not sorted");
+                if (label >= sizes_of_classes.size()) throw nb::value_error("a count belongs to no class");
+                if (with > std::min<std::uint64_t>(sizes_of_classes[label], Shard::absent))
+                    throw nb::value_error("more documents of a class hold a term than there are");
+                if (!seen || !with || with > seen) throw nb::value_error("a count is zero, or a term has more documents than occurrences");
+                if (!mass || mass > with << 20) throw nb::value_error("a mass is zero, or above one a document");
+                part.count(term, {static_cast<std::uint32_t>(label), static_cast<std::uint32_t>(with), seen, mass});
+            }
+        }
     }
     if (p != end || next != labels.size()) throw nb::value_error("there are more terms or counts than rows");
 }
@@ -147,6 +159,10 @@ void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels_
 struct TokenList {
     nb::list& out;
     void operator()(const char* bytes, std::size_t size) { out.append(nb::str(bytes, size)); }
+    void words(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t longest) {
+        for (std::size_t i = 0; i < number; ++i, edges += 2)
+            (*this)(text + edges[0], std::min<std::size_t>(edges[1] - edges[0], longest));
+    }
 };
 
 nb::list tokens(nb::handle text, int shortest_gram, int longest_gram, int shortest_chars, int longest_chars) {
@@ -186,8 +202,7 @@ void bind_terms(nb::module_& m) {
         }, "other"_a, "labels"_a, "left"_a, "Take the counts of `other` away; they must be covered.")
         .def("row", [](Terms& terms, const std::string& term) {
             std::vector<std::pair<std::uint32_t, std::pair<std::uint32_t, std::uint64_t>>> out;
-            terms.settle();
-            const TermId id = terms.table().find({term.data(), term.size()});
+            const TermId id = terms.table().find(Key::of(term));
             if (id.term != Shard::absent)
                 terms.table().part(id.shard).each(id.term, [&](const Cell& cell) {
                     out.push_back({cell.label, {cell.documents, cell.occurrences}});
@@ -200,7 +215,6 @@ void bind_terms(nb::module_& m) {
              "Take in what `export` gave, of classes of so many documents.")
         .def("words_only", [](Terms& terms) {
             auto out = std::make_unique<Terms>(1, 1, 0, 0);
-            terms.settle();
             out->copy_words(terms);
             return out;
         }, "The counts of single words: what would have been counted without n-grams.")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "ascii.hpp"
+#include "keys.hpp"
 #include "unicode.hpp"
 
 struct TokenRules {
@@ -19,13 +21,13 @@ struct TokenRules {
 // Bytes that stay where they are until `begin`.
 class Arena {
 public:
-    static constexpr std::size_t block = 1 << 16, padding = 8;
+    static constexpr std::size_t block = 1 << 16;
 
     void begin() { current_ = used_ = 0; }
 
     // Where the next `size` bytes can be written, with padding behind them.
     char* room(std::size_t size) {
-        if (used_ + size + padding > block) {
+        if (used_ + size + Key::padding > block) {
             ++current_;
             used_ = 0;
         }
@@ -39,8 +41,8 @@ private:
     std::size_t current_ = 0, used_ = 0;
 };
 
-// Calls sink(bytes, length) for each token of a text, as UTF-8. The bytes stay in place until the next text, and eight
-// more can be read behind them.
+// Calls sink(bytes, length) for each token of a text, as UTF-8, or sink.words for several (as AsciiWords does). Behind
+// the bytes `Key::padding` more can be read.
 template <class Sink>
 class Tokeniser {
 public:
@@ -51,11 +53,17 @@ public:
     void run_ascii(const std::uint8_t* text, std::size_t size) {
         begin();
         std::size_t last = 0;
-        ascii_.run(text, size, [&](const char* bytes, std::size_t length, std::size_t place) {
-            if (rules_.longest_gram > 1 && !words_.empty() && !std::all_of(text + last, text + place, unicode::is_blank))
-                words_.clear();
-            last = place + length;
-            word(bytes, std::min(length, longest_token));
+        ascii_.run(text, size, Key::padding, [&](const char* lower, const std::uint32_t* edges, std::size_t number) {
+            if (rules_.longest_gram == 1 && !rules_.longest_chars) {
+                sink_.words(lower, edges, number, longest_token);
+                return;
+            }
+            for (const auto* end = edges + 2 * number; edges < end; edges += 2) {
+                if (rules_.longest_gram > 1 && !words_.empty() && !std::all_of(text + last, text + edges[0], unicode::is_blank))
+                    words_.clear();
+                last = edges[1];
+                word(lower + edges[0], std::min<std::size_t>(edges[1] - edges[0], longest_token));
+            }
         });
     }
 
@@ -65,26 +73,27 @@ public:
         using unicode::Kind;
         begin();
         start(nullptr, 0);
-        for (; p < end; ++p) {
-            const auto& record = unicode::record(*p);
-            switch (kind(record)) {
+        while ((p = plain(p, end)) < end) {
+            const Char c = *p++;
+            const auto& record = unicode::record(c);
+            switch (kind(record.kind)) {
                 case Kind::word:
                     if (unit_ != none) end_run();
-                    append(*p, record);
+                    append(c, record);
                     break;
                 case Kind::mark:  // on a separator it is no part of a token
-                    if (unit_ != none || size_) append(*p, record);
+                    if (unit_ != none || size_) append(c, record);
                     break;
                 case Kind::unspaced:
                     if (unit_ != none) end_unit();
                     else if (size_) end_word();
                     unit_ = size_;
-                    append(*p, record);
+                    append(c, record);
                     break;
                 case Kind::ignored:
                     break;
                 case Kind::apostrophe:
-                    if (unit_ == none && size_ && before_word(p + 1, end)) {
+                    if (unit_ == none && size_ && before_word(p, end)) {
                         append('\'', unicode::record('\''));
                         break;
                     }
@@ -92,7 +101,7 @@ public:
                 case Kind::separator:
                     if (unit_ != none) end_run();
                     else if (size_) end_word();
-                    if (!unicode::is_blank(*p)) words_.clear();
+                    if (!unicode::is_blank(c)) words_.clear();
             }
         }
         if (unit_ != none) end_run();
@@ -105,9 +114,91 @@ private:
         words_.clear();
     }
 
+    // Takes in plain letters, as the switch of `run` would: inside a word, or a run of unspaced characters with nothing
+    // to join them from either side. Gives the place of the first character that is left.
+    template <class Char>
+    const Char* plain(const Char* p, const Char* end) {
+        using unicode::Kind;
+        while (p < end) {
+            const auto* letter = &unicode::letter(*p);
+            if (!letter->plain) return p;
+            const Kind first = kind(letter->kind);
+            if (unit_ == none && letter->inside && (first == Kind::word || size_)) {
+                char* out = token_ + size_;
+                const char* last = token_ + longest_raw - sizeof letter->bytes;
+                std::uint8_t combining = last_class_;
+                bool swapped = false;
+                do {
+                    if (out <= last) {
+                        std::memcpy(out, letter->bytes, sizeof letter->bytes);
+                        out += letter->size;
+                        swapped |= letter->combining < combining && letter->combining;
+                        combining = letter->combining;
+                    }
+                    if (++p == end) break;
+                    letter = &unicode::letter(*p);
+                } while (letter->inside);
+                size_ = static_cast<std::size_t>(out - token_);
+                last_class_ = combining;
+                unstable_ |= swapped;
+            } else if (first == Kind::separator) {
+                if (unit_ != none) end_run();
+                else if (size_) end_word();
+                if (!unicode::is_blank(*p)) words_.clear();
+                ++p;
+            } else if (first == Kind::unspaced && unit_ == none) {
+                const Char* last = p;
+                do ++last;
+                while (last < end && (letter = &unicode::letter(*last))->plain && kind(letter->kind) == Kind::unspaced);
+                const bool joined = last < end && kind(letter->kind) != Kind::word && kind(letter->kind) != Kind::separator;
+                if (joined && --last == p) return p;
+                if (size_) end_word();
+                const std::string_view unit = units(p, last);
+                p = last;
+                if (joined) {
+                    start(unit.data(), unit.size());
+                    unit_ = size_;
+                    append(*p, unicode::record(*p));
+                    ++p;
+                }
+            } else {
+                return p;
+            }
+        }
+        return p;
+    }
+
+    // Characters of an unspaced script: each is a token, and so is each pair. Gives the last one.
+    template <class Char>
+    std::string_view units(const Char* p, const Char* end) {
+        words_.clear();
+        std::array<std::uint32_t, 4 * some_units> edges;
+        std::uint32_t size = 0, prior = 0;
+        bool first = true;
+        while (p < end) {
+            std::size_t number = 0;
+            for (const Char* stop = p + std::min<std::ptrdiff_t>(end - p, some_units); p < stop; ++p, first = false) {
+                const auto& letter = unicode::letter(*p);
+                std::memcpy(units_.data() + size, letter.bytes, sizeof letter.bytes);
+                const std::uint32_t next = size + letter.size;
+                edges[2 * number] = size;
+                edges[2 * number + 1] = next;
+                edges[2 * number + 2] = prior;
+                edges[2 * number + 3] = next;
+                number += first ? 1 : 2;
+                prior = size;
+                size = next;
+            }
+            sink_.words(units_.data(), edges.data(), number, longest_token);
+            size -= prior;
+            std::memmove(units_.data(), units_.data() + prior, size);
+            prior = 0;
+        }
+        return {units_.data(), size};
+    }
+
     // The next token; it begins with the unit before, if there is one.
     void start(const char* prior, std::size_t size) {
-        token_ = arena_.room(8 * longest_token);
         if (size) std::memmove(token_, prior, size);
         size_ = size;
         unit_ = none;
@@ -116,15 +207,14 @@ private:
         unstable_ = false;
     }
 
-    unicode::Kind kind(const unicode::Record& record) const {
-        using unicode::Kind;
-        return record.kind == Kind::unspaced && rules_.longest_chars ? Kind::word : record.kind;
+    unicode::Kind kind(unicode::Kind of) const {
+        return of == unicode::Kind::unspaced && rules_.longest_chars ? unicode::Kind::word : of;
     }
 
     template <class Char>
     bool before_word(const Char* p, const Char* end) const {
         while (p < end && unicode::record(*p).kind == unicode::Kind::ignored) ++p;
-        return p < end && kind(unicode::record(*p)) == unicode::Kind::word;
+        return p < end && kind(unicode::record(*p).kind) == unicode::Kind::word;
     }
 
     void append(char32_t c, const unicode::Record& record) {
@@ -155,8 +245,7 @@ private:
     }
 
     void end_word() {
-        settle(0);
-        arena_.take(size_);
+        if (unstable_ || size_ > longest_token) settle(0);
         word(token_, size_);
         start(nullptr, 0);
     }
@@ -169,13 +258,11 @@ private:
         const std::size_t size = size_ - unit_;
         sink_(unit, size);
         if (prior_ != none) sink_(token_ + prior_, size_ - prior_);
-        arena_.take(unit_);  // the unit stays: the next pair begins with it
-        start(unit, size);
+        start(unit, size);  // the next pair begins with it
     }
 
     void end_run() {
         end_unit();
-        arena_.take(size_);
         start(nullptr, 0);
     }
 
@@ -190,7 +277,10 @@ private:
 
     void grams(const char* bytes, std::size_t size) {
         if (words_.size() == static_cast<std::size_t>(rules_.longest_gram)) words_.erase(words_.begin());
-        words_.emplace_back(bytes, size);
+        char* kept = arena_.room(size);
+        std::memcpy(kept, bytes, size);
+        arena_.take(size);
+        words_.emplace_back(kept, size);
         for (std::size_t n = 2; n <= words_.size(); ++n) {
             if (n < static_cast<std::size_t>(rules_.shortest_gram)) continue;
             char* gram = arena_.room(n * (3 * longest_token + 1));
@@ -226,15 +316,18 @@ private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     static constexpr std::size_t longest_raw = 4 * longest_token;  // normal form C can be a third of what it is made of
 
+    static constexpr std::size_t some_units = 256;
+
     const TokenRules rules_;
     Sink& sink_;
     AsciiWords ascii_;
     Arena arena_;
-    char* token_ = nullptr;
+    char token_[8 * longest_token + Key::padding] = {};
     std::size_t size_ = 0, unit_ = none, prior_ = none;
     std::uint8_t last_class_ = 0;
     bool unstable_ = false;
     std::vector<std::string_view> words_;  // the last ones of a text, for n-grams
     std::vector<std::size_t> starts_;
     std::string text_;
+    std::array<char, 4 * (some_units + 2) + Key::padding> units_{};
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 
 namespace unicode {
 namespace {
@@ -45,6 +46,25 @@ char32_t composite(char32_t first, char32_t second) {
 }
 
 }  // namespace
+
+std::atomic<const Letter*> pages[0x110000 / 128];
+
+const Letter* make_page(std::size_t page) {
+    auto letters = std::make_unique<Letter[]>(128);
+    for (std::size_t i = 0; i < 128; ++i) {
+        const auto c = static_cast<char32_t>(128 * page + i);
+        const Record& of = record(c);
+        Letter& out = letters[i];
+        out.kind = of.kind;
+        out.combining = of.combining;
+        out.plain = !of.many && !of.unstable;
+        out.inside = out.plain && (of.kind == Kind::word || of.kind == Kind::mark);
+        if (!of.many) out.size = static_cast<std::uint8_t>(encode(c + static_cast<char32_t>(of.shift), out.bytes));
+    }
+    const Letter* made = nullptr;
+    if (pages[page].compare_exchange_strong(made, letters.get(), std::memory_order_acq_rel)) made = letters.release();
+    return made;
+}
 
 bool long_enough(std::string_view text, std::size_t length) {
     std::size_t points = 0;

@@ -1,6 +1,7 @@
 // Characters: what each one is to the tokeniser, case folding, and Unicode's normal form C.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -56,6 +57,27 @@ inline std::size_t encode(char32_t c, char* out) {
     out[2] = static_cast<char>(0x80 | ((c >> 6) & 0x3F));
     out[3] = static_cast<char>(0x80 | (c & 0x3F));
     return 4;
+}
+
+// A character as it goes into a token. It is plain if it folds to one character that normal form C leaves alone, unless
+// it has to change places with the one before.
+struct Letter {
+    char bytes[4];
+    std::uint8_t size;
+    Kind kind;
+    std::uint8_t combining;
+    bool plain, inside;  // plain; and a part of a word
+};
+
+// Letters by pages of 128, each made when it is first asked for.
+extern std::atomic<const Letter*> pages[0x110000 / 128];
+const Letter* make_page(std::size_t page);
+
+inline const Letter& letter(char32_t c) {
+    if (c >= 0x110000) c = 0;
+    const Letter* page = pages[c / 128].load(std::memory_order_acquire);
+    if (!page) [[unlikely]] page = make_page(c / 128);
+    return page[c % 128];
 }
 
 // One code point of well-formed UTF-8; `p` moves behind it.

@@ -1,11 +1,12 @@
 #include "weighted.hpp"
 
+#include "logs.hpp"
+
 #include <numeric>
 
 Weighted::Weighted(Terms& terms, std::vector<std::uint64_t> documents, Style style, std::vector<Channel> channels,
                    std::size_t min_length, std::unordered_set<std::string> stop)
     : terms_(terms), documents_(std::move(documents)), style_(style), channels_(std::move(channels)) {
-    terms_.settle();
     version_ = terms_.version();
     all_documents_ = std::accumulate(documents_.begin(), documents_.end(), std::uint64_t{0});
     for (const Channel& channel : channels_) {
@@ -66,7 +67,11 @@ double Weighted::spread(std::uint64_t with) const {
     return style_.spread == 0 ? 1 : style_.spread == 0.5 ? std::sqrt(x) : std::pow(x, style_.spread);
 }
 
-Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* scores) const {
+Weighted::Odds Weighted::odds(const Channel& channel, double all, double relative) {
+    return {channel.own > 0 ? 1 / (channel.own * relative) : 0, channel.rest > 0 ? 1 / (all + channel.rest * relative) : 0};
+}
+
+Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* scores) const {
     check_unchanged();
     bag.weigh(terms_.grams());
     terms_.table().look_up(bag);
@@ -78,18 +83,18 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
     View left[2] = {views_[0], views_[1]};
     std::vector<signed char> view_of(bag.size(), -1);
     for (std::size_t i = 0; i < bag.size(); ++i) {
-        const TermId id = bag[i].id;
-        const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own);
-        if (!cell || cell->occurrences < bag[i].times || cell->mass < bag[i].mass || cell->documents < 1)
+        const TermId id = bag[i].id();
+        const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own.label);
+        if (!cell || cell->occurrences < own.times * bag[i].times || cell->mass < own.times * bag[i].mass || cell->documents < own.times)
             throw std::invalid_argument("a document that is to be left out was never learned in its class");
         const Row& here = row(id);
         const bool gram = terms_.grams() && Bag::is_gram(bag[i]);
         if (!inside(here, gram)) continue;
         View& view = left[gram];
         view.spread -= spread(here.documents);
-        if (here.documents - 1 >= std::max<std::uint64_t>(style_.least[gram], 1)) {
-            view.spread += spread(here.documents - 1);
-            view.class_sums[own] -= seen(bag[i]);
+        if (here.documents - own.times >= std::max<std::uint64_t>(style_.least[gram], 1)) {
+            view.spread += spread(here.documents - own.times);
+            view.class_sums[own.label] -= own.times * seen(bag[i]);
             view_of[i] = gram;
             out.known += bag[i].times;
         } else {
@@ -101,28 +106,43 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
 
     const double unit = scale();
     double masses[2] = {0, 0};
+    struct Share {
+        std::size_t place;  // in the scores
+        double x;
+    };
+    thread_local std::vector<Share> kept_shares;  // since they are large
+    thread_local std::vector<double> kept_ratios;
+    auto& shares = kept_shares;
+    auto& ratios = kept_ratios;
+    std::size_t number = 0;
+    std::vector<Odds> odds_of(channels());
     for (std::size_t i = 0; i < bag.size(); ++i) {
         if (view_of[i] < 0) continue;
         const bool gram = view_of[i] == 1;
-        const Row& here = row(bag[i].id);
+        const Row& here = row(bag[i].id());
         const View& view = left[gram];
-        const std::uint64_t mine = seen(bag[i]);
-        const double x = static_cast<double>(mine) * unit * rarity(here.documents - 1, all_documents_ - 1, gram);
-        const double relative = spread(here.documents - 1) * static_cast<double>(view.terms) / view.spread;
+        const std::uint64_t mine = own.times * seen(bag[i]);
+        const double x = static_cast<double>(seen(bag[i])) * unit * rarity(here.documents - own.times, all_documents_ - own.times, gram);
+        const double relative = spread(here.documents - own.times) * static_cast<double>(view.terms) / view.spread;
         const double all = static_cast<double>(here.sum - mine) * unit;
         masses[gram] += x;
-        part(bag[i].id).each(bag[i].id.term, [&](const Cell& cell) {
-            const double s = static_cast<double>(seen(cell) - (cell.label == own ? mine : 0)) * unit;
+        for (std::size_t k = 0; k < channels(); ++k) odds_of[k] = odds(channels_[k], all, relative);
+        if (const auto most = number + channels() * part(bag[i].id()).places(bag[i].term); most > ratios.size()) {
+            ratios.resize(2 * most);
+            shares.resize(2 * most);
+        }
+        part(bag[i].id()).each(bag[i].term, [&](const Cell& cell) {
+            const double s = static_cast<double>(seen(cell) - (cell.label == own.label ? mine : 0)) * unit;
             if (s == 0) return;
             for (std::size_t k = 0; k < channels(); ++k) {
-                const Channel& channel = channels_[k];
-                if (channel.grams != gram) continue;
-                double weight = channel.own > 0 ? std::log1p(s / (channel.own * relative)) : 0;
-                if (channel.rest > 0) weight -= std::log1p(-s / (all + channel.rest * relative));
-                scores[k * size + cell.label] += x * weight;
+                if (channels_[k].grams != gram) continue;
+                ratios[number] = odds_of[k].ratio(s);
+                shares[number++] = {k * size + cell.label, x};
             }
         });
     }
+    logs(ratios.data(), number);
+    for (std::size_t i = 0; i < number; ++i) scores[shares[i].place] += shares[i].x * ratios[i];
     for (std::size_t k = 0; k < channels(); ++k) {
         const Channel& channel = channels_[k];
         const View& view = left[channel.grams];
@@ -141,8 +161,9 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
 void Weighted::fold(const std::vector<double>& factors) {
     check_unchanged();
     if (factors.size() != channels()) throw std::invalid_argument("one factor a channel is needed");
-    labels_.clear();
-    weights_.clear();
+    factors_ = factors;
+    weights_.begin(terms_.table(), classes());
+    laid_out_ = false;
     const double unit = scale();
     for (auto& steps : steps_) steps.assign(classes(), 0);
     for (std::size_t k = 0; k < channels(); ++k) {
@@ -157,101 +178,83 @@ void Weighted::fold(const std::vector<double>& factors) {
             steps_[channel.grams][c] += factors[k] * step;
         }
     }
-    const bool few = classes() <= 64;
-    std::vector<double> full(classes());
-    for (std::uint32_t s = 0; s < Table::shards; ++s) {
-        const Shard& shard = terms_.table().part(s);
-        for (std::uint32_t t = 0; t < rows_[s].size(); ++t) {
-            Row& row = rows_[s][t];
-            if (!row.fits) continue;
-            const bool gram = is_gram(shard.text(t));
-            if (!inside(row, gram)) continue;
-            const View& view = views_[gram];
-            const double relative = spread(row.documents) * static_cast<double>(view.terms) / view.spread;
-            const double all = static_cast<double>(row.sum) * unit;
-            const auto weigh = [&](const Cell& cell) {
-                const double s_cw = static_cast<double>(seen(cell)) * unit;
-                double weight = 0;
-                for (std::size_t k = 0; k < channels(); ++k) {
-                    const Channel& channel = channels_[k];
-                    if (channel.grams != gram) continue;
-                    if (channel.own > 0) weight += factors[k] * std::log1p(s_cw / (channel.own * relative));
-                    if (channel.rest > 0) weight -= factors[k] * std::log1p(-s_cw / (all + channel.rest * relative));
-                }
-                return weight * row.factor;
-            };
-            row.size = 0;
-            shard.each(t, [&](const Cell&) { ++row.size; });
-            row.dense = few && 2 * row.size >= classes();
-            row.offset = weights_.size();
-            if (row.dense) {
-                std::fill(full.begin(), full.end(), 0);
-                shard.each(t, [&](const Cell& cell) { full[cell.label] = weigh(cell); });
-                weights_.insert(weights_.end(), full.begin(), full.end());
-                labels_.resize(weights_.size());
-            } else {
-                shard.each(t, [&](const Cell& cell) {
-                    labels_.push_back(cell.label);
-                    weights_.push_back(weigh(cell));
-                });
-            }
-        }
-    }
+}
+
+void Weighted::lay_out(TermId id) const {
+    const Row& row = this->row(id);
+    const bool gram = is_gram(terms_.text(id));
+    if (!inside(row, gram) || weights_.holds(id)) return;
+    const View& view = views_[gram];
+    const double unit = scale(), all = static_cast<double>(row.sum) * unit;
+    const double relative = spread(row.documents) * static_cast<double>(view.terms) / view.spread;
+    weights_.put(terms_.table(), id, [&](const Cell& cell) {
+        const double s = static_cast<double>(seen(cell)) * unit;
+        double weight = 0;
+        for (std::size_t k = 0; k < channels(); ++k)
+            if (channels_[k].grams == gram) weight += factors_[k] * std::log(odds(channels_[k], all, relative).ratio(s));
+        return weight * row.factor;
+    });
+}
+
+void Weighted::lay_out() const {
+    check_unchanged();
+    if (factors_.empty()) throw std::logic_error("the channels are not folded");
+    const std::lock_guard lock(laying_out_);
+    if (laid_out_) return;
+    for (std::uint32_t s = 0; s < Table::shards; ++s)
+        for (std::uint32_t t = 0; t < rows_[s].size(); ++t) lay_out(TermId{s, t});
+    laid_out_ = true;
+}
+
+Scorer::Summary Weighted::score_alone(Bag& bag, double* scores) const {
+    check_unchanged();
+    if (factors_.empty()) throw std::logic_error("the channels are not folded");
+    terms_.table().look_up(bag);
+    const std::lock_guard lock(laying_out_);
+    for (std::size_t i = 0; i < bag.size(); ++i)
+        if (bag[i].term != Shard::absent) lay_out(bag[i].id());
+    return sum(bag, scores);
 }
 
 Scorer::Summary Weighted::score(Bag& bag, double* scores) const {
+    if (!laid_out_) lay_out();
     check_unchanged();
-    if (steps_[0].empty()) throw std::logic_error("the channels are not folded");
-    bag.weigh(terms_.grams());
     terms_.table().look_up(bag);
+    return sum(bag, scores);
+}
+
+Scorer::Summary Weighted::sum(Bag& bag, double* scores) const {
+    bag.weigh(terms_.grams());
     Scorer::Summary out{bag.tokens(), 0};
     const double unit = scale();
     double masses[2] = {0, 0};
     std::fill_n(scores, classes(), 0.0);
-    constexpr std::size_t ahead = 8;
-    for (std::size_t i = 0; i < bag.size(); ++i)
-        if (bag[i].id.term != Shard::absent) __builtin_prefetch(&row(bag[i].id));
-    for (std::size_t i = 0; i < bag.size(); ++i) {
-        if (i + ahead < bag.size() && bag[i + ahead].id.term != Shard::absent) {
-            const auto offset = row(bag[i + ahead].id).offset;
-            __builtin_prefetch(weights_.data() + offset);
-            __builtin_prefetch(labels_.data() + offset);
-        }
-        if (bag[i].id.term == Shard::absent) continue;
-        const bool gram = terms_.grams() && Bag::is_gram(bag[i]);
-        const Row& here = row(bag[i].id);
-        if (!inside(here, gram)) continue;
-        out.known += bag[i].times;
-        const double x = static_cast<double>(seen(bag[i])) * unit;
-        masses[gram] += x * here.factor;
-        const double* weights = weights_.data() + here.offset;
-        if (here.dense) {
-            for (std::size_t c = 0; c < classes(); ++c) scores[c] += x * weights[c];
-        } else {
-            const std::uint32_t* labels = labels_.data() + here.offset;
-            for (std::uint32_t k = 0; k < here.size; ++k) scores[labels[k]] += x * weights[k];
-        }
-    }
+    weights_.add(bag, scores, [&](const Bag::Entry& entry) {
+        out.known += entry.times;
+        const double x = static_cast<double>(seen(entry)) * unit;
+        masses[terms_.grams() && Bag::is_gram(entry)] += x * row(entry.id()).factor;
+        return x;
+    });
     for (std::size_t c = 0; c < classes(); ++c) scores[c] += masses[0] * steps_[0][c] + masses[1] * steps_[1][c];
     return out;
 }
 
 std::optional<std::vector<double>> Weighted::weights(const Bag::Entry& entry) const {
     std::vector<double> out(classes());
-    if (entry.id.term == Shard::absent || !unit_weights(entry.id, out.data())) return std::nullopt;
+    if (entry.term == Shard::absent || !unit_weights(entry.id(), out.data())) return std::nullopt;
     for (double& weight : out) weight *= static_cast<double>(seen(entry)) * scale();
     return out;
 }
 
 bool Weighted::unit_weights(TermId id, double* out) const {
+    if (!laid_out_) lay_out();
     check_unchanged();
-    if (steps_[0].empty()) throw std::logic_error("the channels are not folded");
     const bool gram = is_gram(part(id).text(id.term));
     const Row& here = row(id);
     if (!inside(here, gram)) return false;
     for (std::size_t c = 0; c < classes(); ++c) out[c] = here.factor * steps_[gram][c];
     std::uint32_t k = 0;
-    part(id).each(id.term, [&](const Cell& cell) { out[cell.label] += weights_[here.offset + (here.dense ? cell.label : k++)]; });
+    part(id).each(id.term, [&](const Cell& cell) { out[cell.label] += weights_.of(id, cell.label, k++); });
     return true;
 }
 

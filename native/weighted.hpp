@@ -8,6 +8,8 @@
 // (d_w + 1/2)^e scaled to a mean of 1. With occurrences, own alone, a = 1, e = 0 and i = 0 it is Mitchell's table 6.2.
 #pragma once
 
+#include <atomic>
+#include <mutex>
 #include <optional>
 #include <unordered_set>
 #include <vector>
@@ -37,14 +39,17 @@ public:
     const TokenRules& rules() const { return terms_.rules(); }
 
     // For each channel and class the sum of the terms' weights, from all counts less the document's own, which are part
-    // of class `own`: exactly as if it had not been learned. What adds to every class alike is left out.
-    Scorer::Summary channels_without(Bag& bag, std::uint32_t own, double* scores) const;
+    // of a class: exactly as if it had not been learned. What adds to every class alike is left out.
+    Scorer::Summary channels_without(Bag& bag, Scorer::Own own, double* scores) const;
 
-    // Lays out the channels' weights, each times its factor, as one weight for each term and class.
+    // The channels, each times its factor, become one weight for each term and class; laid out when they are first
+    // needed: all of them, or with `score_alone` those of the document.
     void fold(const std::vector<double>& factors);
+    bool laid_out() const { return laid_out_; }
 
     // The folded sum for each class.
     Scorer::Summary score(Bag& bag, double* scores) const;
+    Scorer::Summary score_alone(Bag& bag, double* scores) const;
 
     // What a term that occurs `times` in a document with such norms adds to the folded score of each class.
     std::optional<std::vector<double>> weights(const Bag::Entry& entry) const;
@@ -66,11 +71,17 @@ private:
         double spread = 0;                      // the sum of (d_w + 1/2)^e
     };
     struct Row {
-        std::uint64_t offset = 0, sum = 0;  // T_w
-        std::uint64_t documents = 0;        // d_w
-        std::uint32_t size = 0;
-        bool dense = false, fits = false;
-        double factor = 0;  // ln((D + 1) / (d_w + 1/2))^i
+        std::uint64_t sum = 0;        // T_w
+        std::uint64_t documents = 0;  // d_w
+        double factor = 0;            // ln((D + 1) / (d_w + 1/2))^i
+        bool fits = false;
+    };
+
+    struct Odds {  // of a term in a channel
+        double own, rest;
+
+        // What having seen the term so often multiplies the odds of a class by, over what they are where it has not.
+        double ratio(double seen) const { return rest > 0 ? (1 + seen * own) / (1 - seen * rest) : 1 + seen * own; }
     };
 
     std::uint64_t seen(const Cell& cell) const { return style_.raw ? cell.occurrences : cell.mass; }
@@ -78,11 +89,15 @@ private:
     double scale() const { return style_.raw ? 1 : 1 / Bag::unit; }
     double rarity(std::uint64_t with, std::uint64_t documents, bool gram) const;
     double spread(std::uint64_t with) const;
+    static Odds odds(const Channel& channel, double all, double relative);
     bool inside(const Row& row, bool gram) const { return row.fits && row.documents >= style_.least[gram]; }
     const Row& row(TermId id) const { return rows_[id.shard][id.term]; }
     const Shard& part(TermId id) const { return terms_.table().part(id.shard); }
     bool is_gram(std::string_view text) const { return terms_.grams() && text.find(' ') != text.npos; }
     void check_unchanged() const;
+    void lay_out() const;
+    void lay_out(TermId id) const;
+    Scorer::Summary sum(Bag& bag, double* scores) const;
 
     Terms& terms_;
     std::uint64_t version_;
@@ -93,7 +108,9 @@ private:
     bool grams_used_ = false;
     View views_[2];
     std::vector<std::vector<Row>> rows_;
-    std::vector<std::uint32_t> labels_;
-    std::vector<double> weights_;
+    std::vector<double> factors_;
+    mutable Weights weights_;
+    mutable std::mutex laying_out_;
+    mutable std::atomic<bool> laid_out_ = false;
     std::vector<double> steps_[2];  // of a class, for each unit of a document's mass times factor
 };

@@ -23,7 +23,7 @@ def described(model: Model) -> dict[str, str]:
         if any(variable.name == own.name for own in model.variables):
             shown = ", ".join(repr(state) for state in variable.states[:8])
             more = f" and {len(variable.states) - 8:,} more" if len(variable.states) > 8 else ""
-            out[variable.name] = f"{'intervals' if variable.cuts else variable.kind}" + (shown and f": {shown}") + more
+            out[variable.name] = variable.taken_as + (shown and f": {shown}") + more
     return out
 
 

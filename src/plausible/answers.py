@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, overload
 
 from plausible.decisions import MOST_PROBABLE, Decision
@@ -60,7 +62,6 @@ class Answers(Sequence[Answer]):
         self._empty, self._unknown = (NO_VALUE, UNKNOWN_VALUES) if rows else (EMPTY, UNKNOWN)
         self.classes = scores.classes
         self._chosen = decision.choose(scores)
-        self._undefined = frozenset(scores.undefined)
 
     @property
     def labels(self) -> list[str | None]:
@@ -81,6 +82,27 @@ class Answers(Sequence[Answer]):
         import numpy as np
 
         return np.exp(self.log_probabilities)
+
+    @cached_property
+    def stated(self) -> list[float]:
+        """The probability of each answer, or of the most probable class where there is none."""
+        rows, best = memoryview(self._scores.log_posterior), memoryview(self._scores.best)
+        return [math.exp(rows[i, k if k >= 0 else best[i]]) for i, k in enumerate(self._chosen)]
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What the reader should know of each answer."""
+        undefined = frozenset(self._scores.undefined)
+        notes = [UNDEFINED if i in undefined else "" for i in range(len(self))]
+        tokens = memoryview(self._scores.tokens)
+        for i, known in enumerate(memoryview(self._scores.known).tolist()):
+            if not known:
+                notes[i] = self._unknown if tokens[i] else self._empty
+        best = memoryview(self._scores.best)
+        for i, chosen in enumerate(self._chosen):
+            if chosen < 0:
+                notes[i] = f"unsure: perhaps {self.classes[best[i]]}" + (f"; {notes[i]}" if notes[i] else "")
+        return notes
 
     def __len__(self) -> int:
         return len(self._chosen)
@@ -106,25 +128,20 @@ class Answers(Sequence[Answer]):
         chosen = self._chosen[i]
         label = None if chosen < 0 else self.classes[chosen]
         tokens, known = memoryview(self._scores.tokens)[i], memoryview(self._scores.known)[i]
-        note = UNDEFINED if i in self._undefined else ""
-        if not known:
-            note = self._unknown if tokens else self._empty
-        if label is None:
-            likely = max(probabilities, key=probabilities.__getitem__)
-            note = f"unsure: perhaps {likely}" + (f"; {note}" if note else "")
-            return Answer(None, probabilities[likely], probabilities, tokens, known, note)
-        return Answer(label, probabilities[label], probabilities, tokens, known, note)
+        return Answer(label, self.stated[i], probabilities, tokens, known, self.notes[i])
 
 
 def classify(
-    model: Model, documents: Documents, threads: int | None = None, *, decision: Decision = MOST_PROBABLE
+    model: Model, documents: Documents | Any, threads: int | None = None, *, decision: Decision = MOST_PROBABLE
 ) -> Answers:
     """The class of each document or row, with the probability of every class.
 
-    See `classify_frame` for data frames.
+    See `classify_frame` for data frames with the answers added.
 
     Parameters
     ----------
+    documents : list of str, mapping of column to cells, or anything `open_source` reads
+        A path, SQL, a data frame or a list of dictionaries is read in chunks.
     decision : Decision
         What mistakes cost, and below which probability to be unsure.
 
@@ -137,7 +154,21 @@ def classify(
     >>> classify(model, [""])[0].note
     'no text: answered by the prior'
     """
-    return Answers(model.scores(documents, threads), decision, rows=bool(model.variables))
+    return Answers(_scores(model, documents, threads), decision, rows=bool(model.variables))
+
+
+def _scores(model: Model, documents: Documents | Any, threads: int | None) -> Scores:
+    """The scores of documents or cells, or of all that a source holds."""
+    rows = isinstance(documents, list | tuple) and documents and all(isinstance(one, Mapping) for one in documents)
+    if not rows and not isinstance(documents, str | os.PathLike) and not hasattr(documents, "columns"):
+        return model.scores(documents, threads)
+    from plausible.columns import learned_columns
+    from plausible.encode import batches
+    from plausible.sources import open_source
+
+    source = open_source(documents, headers=model.reading.headers)
+    columns = replace(learned_columns(source, model.reading.columns), target=None, weights=None)
+    return Scores.joined(model.classes, [model.scores(batch.cells, threads) for batch in batches(source, columns)])
 
 
 def classify_frame(
@@ -161,31 +192,19 @@ def classify_frame(
     """
     import narwhals
 
-    from plausible.columns import learned_columns
-    from plausible.encode import batches
-    from plausible.sources import open_source
+    from plausible.frames import as_given, collected
 
-    held = narwhals.from_native(frame, eager_only=True)
-    source = open_source(frame)
-    columns = learned_columns(source, model.reading.columns)
-    parts = [classify(model, batch.cells, threads, decision=decision) for batch in batches(source, columns)]
-    if not parts:
-        return frame
-    labels = [label for part in parts for label in part.labels]
-    stated = [row for part in parts for row in part.probabilities.tolist()]
-    given: dict[str, list[Any]] = {
-        "label": labels,
-        "probability": [
-            row[model.classes.index(label)] if label is not None else max(row)
-            for row, label in zip(stated, labels, strict=True)
-        ],
-    }
+    held = collected(frame)
+    answers = classify(model, held.to_native(), threads, decision=decision)
+    given: dict[str, Any] = {"label": answers.labels, "probability": answers.stated}
     if probabilities:
-        given |= {f"probability {name}": [row[k] for row in stated] for k, name in enumerate(model.classes)}
-    return held.with_columns(
+        stated = answers.probabilities
+        given |= {f"probability {name}": stated[:, k] for k, name in enumerate(model.classes)}
+    added = held.with_columns(
         narwhals.new_series(f"predicted_{name}" if name in held.columns else name, values, backend=held.implementation)
         for name, values in given.items()
-    ).to_native()
+    )
+    return as_given(added, frame)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +381,7 @@ def explain(
     if model.variables:
         from plausible.attributes import shares_of_cells
 
-        for cell in shares_of_cells(model.cpds, cells):
+        for cell in shares_of_cells(model.cpds, model.variables, cells):
             if cell.shares is None:
                 ignored.append(f"{cell.column}={cell.value}")
                 continue

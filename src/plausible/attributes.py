@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.bins import Histogram
 from plausible.categories import Categories, CategoryTable
+from plausible.cells import date_of
+from plausible.columns import Uncut
 from plausible.counts import Counts, Family
 from plausible.errors import DataError
 from plausible.moments import Moments, Normal
@@ -20,8 +23,10 @@ Floats = npt.NDArray[np.float64]
 CPD = CategoryTable | Normal
 
 
-def family_of(variable: Variable) -> Family:
+def family_of(variable: Variable) -> Family | Histogram:
     """Empty counts of a variable."""
+    if isinstance(variable, Uncut):
+        return Histogram()
     return Moments() if variable.kind == "continuous" else Categories(variable.states)
 
 
@@ -91,14 +96,15 @@ class Cell:
     seen: list[float]
 
 
-def shares_of_cells(cpds: Mapping[str, CPD], cells: Mapping[str, Any]) -> Iterator[Cell]:
+def shares_of_cells(cpds: Mapping[str, CPD], variables: Sequence[Variable], cells: Mapping[str, Any]) -> Iterator[Cell]:
     """The cells of a single row that are not missing."""
-    for name, cpd in cpds.items():
+    for variable in variables:
+        name, cpd = variable.name, cpds[variable.name]
         scores = np.zeros((1, cpd.classes))
         present, known = cpd.add(scores, cells[name])
         if present[0]:
             value = _value(cells[name], 0)
-            shown = value if isinstance(value, str) else f"{value:g}"
+            shown = value if isinstance(value, str) else date_of(value) if variable.dates else f"{value:g}"
             yield Cell(name, shown, scores[0].tolist() if known[0] else None, cpd.seen(cells[name]).tolist())
 
 

@@ -2,46 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cells import names_of
-from plausible.columns import Columns, binning
-from plausible.encode import batches, labelled
-from plausible.errors import DataError
+from plausible import _native
+from plausible.categories import Categories
+from plausible.counts import Coded
 from plausible.schema import Variable
-from plausible.sources import Source
 
 Floats = npt.NDArray[np.float64]
 LARGEST = float(np.finfo(float).max)
 
+MOST_VALUES = 1 << 18
+"""Different values that a histogram holds; where there are more, all lose their last digits."""
 
-def with_cuts(source: Source, columns: Columns, kinds: Mapping[str, str]) -> Columns:
-    """The columns, those of `kinds` cut into intervals by what a pass over the source holds."""
-    wanted = {name: how for name, kind in kinds.items() if (how := binning(kind)) is not None}
-    values: dict[str, list[Floats]] = {name: [] for name in wanted}
-    labels: list[str] = []
-    needed = tuple(variable for variable in columns.attributes if variable.name in wanted)
-    for batch in batches(source, Columns((), columns.target, needed)):
-        batch = labelled(batch, columns.target, strict=False)
-        labels += names_of(batch.labels)
-        for name in wanted:
-            values[name].append(batch.cells[name])
-    index = np.unique(np.array(labels, dtype=str), return_inverse=True)[1]
-    cut = {}
-    for name, how in wanted.items():
-        column = np.concatenate(values[name]) if values[name] else np.empty(0)
-        there = ~np.isnan(column)
-        if not there.any():
-            raise DataError(f"column {name!r} of {source.name} is empty, so it can't be cut into intervals; ignore it")
-        cuts = mdl_cuts(column[there], index[there]) if how == "mdl" else equal_frequency(column[there], how)
-        cut[name] = interval_variable(name, cuts)
-    return replace(columns, attributes=tuple(cut.get(variable.name, variable) for variable in columns.attributes))
+
+class Histogram:
+    """How often each class has each value of a continuous variable that is still to be cut: a family of counts.
+
+    Once all is counted the cuts are chosen, and the counts of the values become those of the intervals; so one pass is
+    enough, histograms can be added, and no row that was not counted has a say in the cuts.
+
+    Examples
+    --------
+    >>> ages = Histogram()
+    >>> ages.count(np.array([20.0, 22.0, 71.0, 75.0, np.nan]), np.array([0, 0, 1, 1, 0], np.int32))
+    >>> ages.cuts(2, classes=2)
+    [46.5]
+    >>> ages.categories(interval_variable("age", [46.5]), 2).cells().tolist()
+    [[2.0, 0.0], [0.0, 2.0]]
+    """
+
+    def __init__(self) -> None:
+        self._values = _native.Histogram(MOST_VALUES)
+
+    def count(
+        self, cells: npt.ArrayLike, labels: npt.ArrayLike, threads: int = 1, weights: Floats | None = None
+    ) -> None:
+        self._values.count(np.ascontiguousarray(cells, float), np.asarray(labels), weights)
+
+    def merge(self, other: Histogram, labels: Sequence[int]) -> None:
+        self._values.merge(other._values, list(labels))
+
+    @property
+    def filled(self) -> bool:
+        """Whether it has counted any value."""
+        return bool(len(self.cells(1)[0]))
+
+    def cells(self, classes: int) -> tuple[Floats, Floats, Floats]:
+        """The values in order: the least and the greatest number that each stands for, and its counts by class."""
+        low, high, counts = self._values.cells(classes)
+        return low, high, counts
+
+    def cuts(self, intervals: int | Literal["mdl"], classes: int) -> list[float]:
+        """The cuts into so many intervals, or those of the minimum description length; none where there is no value."""
+        low, high, counts = self.cells(classes)
+        if not len(low):
+            return []
+        ends = mdl_ends(counts) if intervals == "mdl" else equal_ends(counts.sum(axis=1), intervals)
+        return [_between(high[end], low[end + 1]) for end in ends]
+
+    def categories(self, variable: Variable, classes: int) -> Categories:
+        """The counts of the intervals of a variable that was cut."""
+        low, _, counts = self.cells(classes)
+        out = Categories(variable.states)
+        at = np.searchsorted(variable.cuts, low).astype(np.int32)
+        for label in range(classes):
+            there = counts[:, label] > 0
+            out.count(
+                Coded(at[there], variable.states), np.full(there.sum(), label, np.int32), 1, counts[there, label].copy()
+            )
+        return out
 
 
 def interval_variable(name: str, cuts: Sequence[float]) -> Variable:
@@ -59,23 +94,15 @@ def interval_variable(name: str, cuts: Sequence[float]) -> Variable:
     )
 
 
-def equal_frequency(values: Floats, bins: int) -> list[float]:
-    """At most `bins` intervals with about as many values each; equal values are never parted.
+def equal_ends(counts: Floats, bins: int) -> list[int]:
+    """The last values of at most `bins` intervals that are about as frequent; equal values are never parted.
 
-    >>> equal_frequency(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), 3)
-    [2.5, 4.5]
+    >>> equal_ends(np.ones(6), 3)
+    [1, 3]
     """
-    ordered = np.sort(values)
-    cuts: list[float] = []
-    for k in range(1, bins):
-        at = len(ordered) * k // bins
-        if at and ordered[at - 1] < ordered[at]:
-            cuts.append(_between(ordered[at - 1], ordered[at]))
-        elif at:
-            above = np.searchsorted(ordered, ordered[at], side="right")
-            if above < len(ordered):
-                cuts.append(_between(ordered[at], ordered[above]))
-    return sorted(set(cuts))
+    below = np.cumsum(counts)
+    at = np.searchsorted(below, below[-1] * np.arange(1, bins) / bins)
+    return sorted({int(end) for end in at if end < len(counts) - 1})
 
 
 def _between(low: float, high: float) -> float:
@@ -84,30 +111,31 @@ def _between(low: float, high: float) -> float:
     return middle if low <= middle < high else float(low)
 
 
-def mdl_cuts(values: Floats, labels: npt.NDArray[Any]) -> list[float]:
-    """Cuts by the minimum description length: Fayyad and Irani 1993, section 3.
+def mdl_ends(counts: Floats) -> list[int]:
+    """The last values of intervals by the minimum description length: Fayyad and Irani 1993, section 3.
 
     An interval is cut where the entropy of the class is least, if what that saves pays for telling the cut:
 
         Gain > (log2(N - 1) + log2(3^k - 2) - [k Ent(S) - k1 Ent(S1) - k2 Ent(S2)]) / N
 
-    and both halves are cut again. Only boundaries between different values can be cuts.
+    and both halves are cut again.
 
-    >>> mdl_cuts(np.array([1.0, 2.0, 3.0, 10.0, 11.0, 12.0] * 3), np.array([0, 0, 0, 1, 1, 1] * 3))
-    [6.5]
+    Parameters
+    ----------
+    counts : array, shape (values, classes)
+        How often each class has each value, the least value first.
+
+    Examples
+    --------
+    >>> mdl_ends(np.array([[3, 0], [3, 0], [3, 0], [0, 3], [0, 3], [0, 3]]))
+    [2]
     """
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    classes = np.zeros((len(order), int(labels.max()) + 1))
-    classes[np.arange(len(order)), labels[order]] = 1
-    ends = np.flatnonzero(np.diff(ordered)) + 1
-    below = np.cumsum(classes, axis=0)[np.append(ends, len(order)) - 1]
-    highest = ordered[np.append(ends, len(order)) - 1]
-    cuts: list[float] = []
+    below = np.cumsum(counts, axis=0, dtype=float)
+    ends: list[int] = []
     waiting = [(0, len(below))]
     while waiting:
         first, last = waiting.pop()
-        base = below[first - 1] if first else np.zeros(classes.shape[1])
+        base = below[first - 1] if first else np.zeros(below.shape[1])
         left = below[first : last - 1] - base
         everything = below[last - 1] - base
         if not len(left):
@@ -117,13 +145,12 @@ def mdl_cuts(values: Floats, labels: npt.NDArray[Any]) -> list[float]:
         whole, parts = _entropy(everything[None]), (_entropy(left), _entropy(right))
         cost = (left.sum(1) * parts[0] + right.sum(1) * parts[1]) / n
         at = int(cost.argmin())
-        k, k1, k2 = (int((counts > 0).sum()) for counts in (everything, left[at], right[at]))
+        k, k1, k2 = (int((each > 0).sum()) for each in (everything, left[at], right[at]))
         told = np.log2(3.0**k - 2) - (k * whole[0] - k1 * parts[0][at] - k2 * parts[1][at])
-        if whole[0] - cost[at] > (np.log2(n - 1) + told) / n:
-            upper = np.searchsorted(ordered, highest[first + at], side="right")
-            cuts.append(_between(highest[first + at], ordered[upper]))
+        if whole[0] - cost[at] > (np.log2(max(n - 1, 1)) + told) / n:
+            ends.append(first + at)
             waiting += [(first, first + at + 1), (first + at + 1, last)]
-    return sorted(cuts)
+    return sorted(ends)
 
 
 def _entropy(counts: Floats) -> Floats:

@@ -59,6 +59,21 @@ class Calibration:
         u = np.tensordot(scores, self.factors, (1, 0)) + bias
         return np.asarray(u * np.exp(np.clip(away, -5, 5))[:, None])
 
+    def probabilities(self, scores: Floats, lengths: Integers, classes: list[str]) -> Floats:
+        """P(class) of each document, from the same."""
+        u = self.evidence(scores, lengths, classes)
+        return (1 - self.tail) * _softmax(u) + self.tail * _softmax(self.flat * u)
+
+
+def uncalibrated(channels: int) -> Calibration:
+    """Probabilities as they follow from the scores themselves."""
+    return Calibration((1.0,) * channels, {}, 0.0, 0.0, 0.0, 1.0)
+
+
+def most_documents(classes: int) -> int:
+    """How many documents the fit holds at a time."""
+    return LARGEST // (4 * classes) + FEWEST
+
 
 def fit(
     scores: Floats,

@@ -67,10 +67,11 @@ class Categories:
 
     def count(self, cells: Any, labels: npt.ArrayLike, threads: int = 1, weights: Floats | None = None) -> None:
         labels = np.asarray(labels)
-        codes = self.codes(cells, grow=True)
+        places = self.codes(cells.states, grow=True) if isinstance(cells, Coded) else None
+        codes = cells.codes if isinstance(cells, Coded) else self.codes(cells, grow=True)
         if len(labels):
             self.classes = max(self.classes, int(labels.max()) + 1)
-        _native.count_codes(self._room(self.classes), codes, labels, weights)
+        _native.count_codes(self._room(self.classes), codes, labels, weights, places)
 
     def merge(self, other: Categories, labels: Sequence[int]) -> None:
         self._add(other, labels, 1)

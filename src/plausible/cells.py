@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from plausible.counts import Coded
-from plausible.errors import DataError
+from plausible.errors import CallError, DataError
 from plausible.schema import Variable
 
 if TYPE_CHECKING:
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
 WEIGHT_UNIT = 2.0**-30
 """Weights are kept to this, so that they add up exactly in any order."""
+MOST_TIMES = 1 << 31
+"""The largest weight of a row with text."""
+
+
+Labels = Sequence[str] | Coded
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ def names_of(labels: Any) -> list[str]:
     return [labels.states[code] for code in labels.codes.tolist()] if isinstance(labels, Coded) else labels
 
 
-def taken(values: Any, rows: Sequence[int]) -> Any:
+def taken(values: Any, rows: Sequence[int] | npt.NDArray[np.intp]) -> Any:
     """Some of the values of a column."""
     if values is None:
         return None
@@ -81,10 +87,12 @@ def encoded(column: Any, variable: Variable, rows: int, place: Callable[[int], s
     """The cells of a variable: floats, states, or texts that are still to become states."""
     if column is None and variable.kind == "categorical":
         return [None] * rows
-    if variable.kind == "categorical" and not variable.cuts:
+    if not variable.holds_numbers:
         return column
     import numpy as np
 
+    if column is not None and variable.dates:
+        column = _days(column, variable.name, place)
     numbers = np.full(rows, np.nan) if column is None else np.asarray(column, float)
     infinite = np.isinf(numbers)
     if infinite.any():
@@ -99,8 +107,55 @@ def encoded(column: Any, variable: Variable, rows: int, place: Callable[[int], s
     return Coded(codes, variable.states)
 
 
-def checked_weights(column: Any, name: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
-    """Weights to a multiple of 2^-30; DataError for the first that is missing, not finite, or not above 0."""
+def _days(column: Any, name: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
+    """Dates as days since 1970; DataError for the first that is none."""
+    import numpy as np
+
+    states: list[str | None] = list(column.states) if isinstance(column, Coded) else list(dict.fromkeys(column))
+    days = {state: day(state) if state else np.nan for state in states}
+    odd = next((state for state, value in days.items() if state and value is None), None)
+    if odd is not None:
+        at = int((column.codes == states.index(odd)).argmax()) if isinstance(column, Coded) else column.index(odd)
+        raise DataError(
+            f"{place(at)}: {odd[:80]!r} in column {name!r} is no date such as 2024-01-31 or 2024-01-31 17:05; "
+            "mend it, or leave the column out"
+        )
+    if isinstance(column, Coded):
+        return np.array([*days.values(), np.nan], np.float64)[column.codes]
+    return np.array([days[cell] for cell in column], np.float64)
+
+
+def day(text: str) -> float | None:
+    """A date as days since 1970, in universal time; None if it is none.
+
+    >>> day("1970-01-03"), day("1970-01-01 12:00"), day("1970-01-01T12:00+06:00"), day("soon")
+    (2.0, 0.5, 0.25, None)
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(days=1)
+
+
+def date_of(days: float) -> str:
+    """The date that so many days since 1970 are.
+
+    >>> date_of(19753.0), date_of(19753.5)
+    ('2024-01-31', '2024-01-31 12:00:00')
+    """
+    moment = datetime(1970, 1, 1) + timedelta(days=days)
+    return str(moment.date()) if days == int(days) else str(moment)
+
+
+def checked_weights(
+    column: Any, name: str, place: Callable[[int], str], *, whole: bool = False
+) -> npt.NDArray[np.float64]:
+    """Weights to a multiple of 2^-30; DataError for the first that is missing, not finite, or not above 0.
+
+    With `whole` also for the first that is no whole number, or more than 2^31.
+    """
     import numpy as np
 
     weights = np.rint(np.asarray(column, float) / WEIGHT_UNIT) * WEIGHT_UNIT
@@ -111,4 +166,38 @@ def checked_weights(column: Any, name: str, place: Callable[[int], str]) -> npt.
             f"{place(at)}: weight {column[at]:g} in column {name!r}; weights are finite numbers above 0, "
             "so leave the row out or mend it"
         )
+    if whole and (odd := (weights != np.rint(weights)) | (weights > MOST_TIMES)).any():
+        at = int(odd.argmax())
+        raise DataError(
+            f"{place(at)}: weight {column[at]:g} in column {name!r}; rows with text are counted so many times, "
+            "so their weights are whole numbers up to 2^31: multiply all of them by one number, and the smoothing too"
+        )
     return weights
+
+
+def check_documents(documents: Sequence[str], labels: Labels | None) -> None:
+    """CallError unless there is a label for each document; DataError for the first that is no text."""
+    if labels is not None and len(documents) != len(labels):
+        raise CallError(f"{len(documents)} documents and {len(labels)} labels; give one label a document")
+    if set(map(type, documents)) <= {str}:
+        return
+    for i, value in enumerate(documents):
+        if not isinstance(value, str):
+            raise DataError(f"document {i} is {value!r}, not text; leave it out or make it a string")
+
+
+def check_labels(labels: Labels, rows: int) -> None:
+    """CallError unless there is a label for each row; DataError for the first that can be no name of a class."""
+    if len(labels) != rows:
+        raise CallError(f"{rows} rows and {len(labels)} labels; give one label a row")
+    if isinstance(labels, Coded) and len(labels) and labels.codes.min() < 0:
+        raise DataError(f"row {int(labels.codes.argmin())} has no label; leave it out")
+    names = labels.states if isinstance(labels, Coded) else labels
+    if not set(map(type, names)) <= {str}:
+        for i, value in enumerate(names):
+            if not isinstance(value, str):
+                raise DataError(f"label {i} is {value!r}, not text; leave it out or make it a string")
+    for label in set(names):
+        if not label or any("\ud800" <= c <= "\udfff" for c in label):
+            fault = "holds half a character (a lone surrogate)" if label else "is empty"
+            raise DataError(f"label {list(names).index(label)} {fault}; name the class, or leave the document out")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
+from typing import Any, Literal
 
 from plausible.errors import CallError, PlausibleWarning, unknown
 from plausible.schema import Kind, Variable
@@ -16,7 +16,7 @@ from plausible.sources import Source
 
 TARGET_NAMES = ("class", "label", "target", "category", "topic")
 TEXT_NAMES = ("text", "message", "body", "content", "document")
-KINDS = ("categorical", "continuous", "text", "bins", "bins:N", "mdl", "low<middle<high", "one|other")
+KINDS = ("categorical", "continuous", "date", "text", "bins", "bins:N", "mdl", "low<middle<high", "one|other")
 
 Look = Kind | Literal["mdl", "ignored"]
 
@@ -24,6 +24,7 @@ ROWS_TO_LOOK_AT = 8192
 FEW = 10
 """Whole numbers with at most this many values, each seen five times or more on average, are categories."""
 
+_CODE = re.compile(r"0\d+")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?")
 
 
@@ -50,6 +51,19 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
+class Uncut(Variable):
+    """A continuous variable that is to be cut into intervals by what is learned of it.
+
+    Parameters
+    ----------
+    intervals : int or "mdl"
+        So many, of equal frequency; or those of the minimum description length.
+    """
+
+    intervals: int | Literal["mdl"] = "mdl"
+
+
+@dataclass(frozen=True, slots=True)
 class Said:
     """What the user says of columns: names of texts, the class and the weights, what others are, and what to ignore."""
 
@@ -68,8 +82,8 @@ class Said:
         )
 
 
-def choose_columns(source: Source, said: Said | None = None) -> tuple[Columns, dict[str, str]]:
-    """The columns that the user named, what all others are by the look of them, and which are to be cut, and how.
+def choose_columns(source: Source, said: Said | None = None) -> Columns:
+    """The columns that the user named, and what all others are by the look of them.
 
     Columns named as text, with nothing else said, are all that takes part. Without them each column is looked at.
 
@@ -83,14 +97,14 @@ def choose_columns(source: Source, said: Said | None = None) -> tuple[Columns, d
         if name not in source.columns:
             raise CallError(unknown(f"column of {source.name}", name, source.columns))
     if source.documents:
-        return Columns(said.text or ("text",), said.target or "class"), {}
+        return Columns(said.text or ("text",), said.target or "class")
     target = said.target or _named(source.columns, TARGET_NAMES)
     if target is None:
         raise CallError(f"which column of {source.name} is the class? say --target NAME (columns: {_list(source)})")
     if target in said.text:
         raise CallError(f"column {target!r} is both the class and text; name another --text")
     if said.text and not said.kinds and not said.ignored:
-        return Columns(said.text, target, (), said.weights), {}
+        return Columns(said.text, target, (), said.weights)
     rest = [name for name in source.columns if name not in (target, said.weights, *said.ignored)]
     kinds = {**_looked_at(source, rest, said), **dict.fromkeys(said.text, "text"), **(said.kinds or {})}
     texts = tuple(name for name in rest if kinds[name] == "text")
@@ -99,8 +113,7 @@ def choose_columns(source: Source, said: Said | None = None) -> tuple[Columns, d
         raise CallError(f"no column of {source.name} is left to learn from (columns: {_list(source)})")
     if texts and any(variable.name == "text" for variable in attributes):
         raise CallError("a column named 'text' is not text while others are; rename it, or say --as text=text")
-    cut = {name: kinds[name] for name in rest if binning(kinds[name]) is not None}
-    return Columns(texts, target, attributes, said.weights), cut
+    return Columns(texts, target, attributes, said.weights)
 
 
 def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
@@ -113,18 +126,21 @@ def _list(source: Source) -> str:
 
 
 def _variable(name: str, kind: str) -> Variable:
-    """The variable that a kind means; one that is to be cut into intervals is still continuous.
+    """The variable that a kind means.
 
     >>> _variable("size", "small<medium<large")
-    Variable(name='size', kind='categorical', states=('small', 'medium', 'large'), ordered=True, cuts=())
+    Variable(name='size', kind='categorical', states=('small', 'medium', 'large'), ordered=True, cuts=(), dates=False)
     """
     for sign in "<|":
         if sign in kind:
             return Variable(name, "categorical", tuple(kind.split(sign)), ordered=sign == "<")
     if kind in ("categorical", "continuous"):
         return Variable(name, kind)  # type: ignore[arg-type]
-    if binning(kind):
-        return Variable(name, "continuous")
+    if kind == "date":
+        return Variable(name, "continuous", dates=True)
+    intervals = binning(kind)
+    if intervals is not None:
+        return Uncut(name, "continuous", intervals=intervals)
     raise CallError(f"--as {name}={kind}: " + unknown("kind of column", kind, KINDS))
 
 
@@ -151,7 +167,8 @@ def _looked_at(source: Source, names: Sequence[str], said: Said) -> dict[str, st
     seen = 0
     for table in source.tables(unsaid):
         for name in unsaid:
-            cells[name] += filter(None, islice(table.columns[name], ROWS_TO_LOOK_AT))
+            column: Any = table.columns[name]
+            cells[name] += filter(None, islice(column, ROWS_TO_LOOK_AT))
         seen += len(table)
         if seen >= ROWS_TO_LOOK_AT:
             break
@@ -185,14 +202,16 @@ def look(cells: Sequence[str]) -> tuple[Look, str]:
     values, n = set(cells), len(cells)
     if not n:
         return "categorical", ""
-    numbers = [number for number in map(_number, values) if number is not None]
+    codes = any(map(_CODE.fullmatch, values))
+    numbers = [] if codes else [number for number in map(_number, values) if number is not None]
     if len(numbers) == len(values):
         return _look_at_numbers(cells, numbers)
     if all(_DATE.fullmatch(value) for value in values):
         if 5 * len(values) <= n and len(values) <= 100:
             return "categorical", ""
         return "ignored", (
-            "holds dates: left out; add columns such as the month or the age in days, or --as NAME=categorical"
+            "holds dates: left out, since those to come are unlike those learned; --as NAME=date takes them as days, "
+            "and a column with the month or the weekday may tell more"
         )
     longish = sum(len(value.split()) >= 4 or len(value) >= 50 for value in values) >= len(values) / 2
     if longish and 2 * len(values) > n:
@@ -207,6 +226,8 @@ def look(cells: Sequence[str]) -> tuple[Look, str]:
         return "ignored", (
             f"is different in {almost}every row: left out as an identifier; --as NAME=categorical takes it in"
         )
+    if codes and all(map(str.isdecimal, values)):
+        return "categorical", "holds numbers that begin with 0: taken as categories; --as NAME=continuous for numbers"
     return "categorical", ""
 
 

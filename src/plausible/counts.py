@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from plausible import _native
 from plausible.errors import DataError, ModelError
 from plausible.sources import cell_text
+from plausible.text import count_times
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,12 +113,17 @@ class Counts:
         threads: int = 1,
         weights: npt.NDArray[np.float64] | None = None,
     ) -> None:
-        """Count rows: for each family the cells of its attribute, and the class and weight of each row."""
+        """Count rows: for each family the cells of its attribute, and the class and weight of each row.
+
+        Words are whole numbers, so rows with text have whole weights: a row of weight 3 is counted three times.
+        """
         codes: Any = memoryview(self.codes(labels))
         totals = _native.totals(codes, len(self.index), weights)
         for name, family in self.families.items():
             if weights is None:
                 family.count(cells[name], codes, threads)
+            elif isinstance(family, _native.Terms):
+                count_times(family, cells[name], codes.tolist(), [int(weight) for weight in weights], threads)
             else:
                 family.count(cells[name], codes, threads, weights)  # type: ignore[call-arg]
         for i, total in enumerate(totals):

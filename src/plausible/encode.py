@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plausible.cells import Batch, checked_weights, encoded
 from plausible.columns import Columns
 from plausible.counts import Coded
 from plausible.errors import DataError
 from plausible.sources import Source, Table, cell_text
-from plausible.sources.table import as_numbers, numbered
-
-if TYPE_CHECKING:
-    pass
+from plausible.sources.table import as_numbers
 
 
 def batches(source: Source, columns: Columns, *, keep: bool = False) -> Iterator[Batch]:
@@ -29,7 +26,7 @@ def batches(source: Source, columns: Columns, *, keep: bool = False) -> Iterator
             yield from typed
             return
     present = [variable for variable in columns.attributes if variable.name in source.columns]
-    numbers = [variable.name for variable in present if variable.kind == "continuous" or variable.cuts]
+    numbers = [variable.name for variable in present if variable.holds_numbers and not variable.dates]
     wanted = [*columns.text, *(variable.name for variable in present)]
     if columns.target is not None:
         wanted.append(columns.target)
@@ -46,44 +43,34 @@ def batches(source: Source, columns: Columns, *, keep: bool = False) -> Iterator
         weights = None
         if columns.weights is not None:
             weights = as_numbers(table.columns[columns.weights], columns.weights, table.place)
-            weights = checked_weights(weights, columns.weights, table.place)
+            weights = checked_weights(weights, columns.weights, table.place, whole=bool(columns.text))
         yield Batch(cells, _labels(table, columns.target), table.place, weights, table.columns if keep else None)
 
 
 def _typed_batches(source: Source, columns: Columns) -> Iterator[Batch] | None:
     """The same from cells that never were Python values; None where the source can't give them."""
     there = {variable.name: variable for variable in columns.attributes if variable.name in source.columns}
-    numbers = {name for name, variable in there.items() if variable.kind == "continuous" or variable.cuts}
+    numbers = {name for name, variable in there.items() if variable.holds_numbers and not variable.dates}
     named = [name for name in (columns.target, columns.weights) if name is not None]
     if columns.weights is not None:
         numbers.add(columns.weights)
-    if source.typed is None or (read := source.typed((*there, *named), frozenset(numbers))) is None:
+    if source.typed is None or (read := source.typed(source, (*there, *named), frozenset(numbers))) is None:
         return None
 
     def batches() -> Iterator[Batch]:
-        first = 1
-        for cells in read:
-            rows = (
-                len(cells[columns.target][0])
-                if columns.target is not None
-                else len(_values(next(iter(cells.values()))))
-            )
-            place = numbered(source.name, "row", range(first, first + rows))
-            first += rows
-            given = {name: Coded(*of) if isinstance(of, tuple) else of for name, of in cells.items()}
-            weights = given.get(columns.weights or "")
+        for table in read:
+            cells: dict[str, Any] = {
+                name: Coded(*of) if isinstance(of, tuple) else of for name, of in table.columns.items()
+            }
+            weights = cells.get(columns.weights or "")
             yield Batch(
-                {v.name: encoded(given.get(v.name), v, rows, place) for v in columns.attributes},
-                given[columns.target] if columns.target is not None else [None] * rows,
-                place,
-                None if weights is None else checked_weights(weights, columns.weights or "", place),
+                {v.name: encoded(cells.get(v.name), v, len(table), table.place) for v in columns.attributes},
+                cells[columns.target] if columns.target is not None else [None] * len(table),
+                table.place,
+                None if weights is None else checked_weights(weights, columns.weights or "", table.place),
             )
 
     return batches()
-
-
-def _values(column: Any) -> Any:
-    return column[0] if isinstance(column, tuple) else column
 
 
 def row_cells(columns: Columns, row: str | Mapping[str, Any]) -> Mapping[str, Any]:
@@ -101,7 +88,7 @@ def row_cells(columns: Columns, row: str | Mapping[str, Any]) -> Mapping[str, An
     for variable in columns.attributes:
         value = row.get(variable.name)
         column: Any = [cell_text(value)]
-        if variable.kind == "continuous" or variable.cuts:
+        if variable.holds_numbers and not variable.dates:
             column = as_numbers(column, variable.name, lambda i: "the row")
         cells[variable.name] = encoded(column, variable, 1, lambda i: "the row")
     return cells
@@ -121,12 +108,20 @@ def _labels(table: Table, name: str | None) -> Any:
     return column if isinstance(column, Coded) else [label or None for label in column]
 
 
+def unlabelled(batch: Batch) -> list[int]:
+    """The rows of a batch that have no class."""
+    if isinstance(batch.labels, Coded):
+        rows: list[int] = (batch.labels.codes < 0).nonzero()[0].tolist()
+        return rows
+    return [i for i, label in enumerate(batch.labels) if label is None]
+
+
 def labelled(batch: Batch, target: str | None, *, strict: bool) -> Batch:
     """The rows of a batch that have a class; with `strict`, DataError for the first that has none."""
-    codes = batch.labels.codes.tolist() if isinstance(batch.labels, Coded) else None
-    if (-1 not in codes) if codes is not None else (None not in batch.labels):
+    lacking = unlabelled(batch)
+    if not lacking:
         return batch
-    lacks = [code < 0 for code in codes] if codes is not None else [label is None for label in batch.labels]
     if strict:
-        raise DataError(f"{batch.place(lacks.index(True))}: no class in {target!r}; fill it in or leave out --strict")
-    return batch.take([i for i, lacking in enumerate(lacks) if not lacking])
+        raise DataError(f"{batch.place(lacking[0])}: no class in {target!r}; fill it in or leave out --strict")
+    left_out = frozenset(lacking)
+    return batch.take([i for i in range(len(batch)) if i not in left_out])

@@ -36,9 +36,27 @@ def frame_columns(frame: Any) -> dict[str, Any] | None:
     return dict(zip(names, known.iter_columns(), strict=True))
 
 
+def collected(frame: Any) -> Any:
+    """A data frame for narwhals, eager; a lazy one or a DuckDB relation is run."""
+    known = narwhals.from_native(frame)
+    return known.collect() if isinstance(known, narwhals.LazyFrame) else known
+
+
+def as_given(held: Any, frame: Any) -> Any:
+    """An eager data frame as one of the kind that `frame` is."""
+    known = narwhals.from_native(frame)
+    if not isinstance(known, narwhals.LazyFrame):
+        return held.to_native()
+    if known.implementation.is_duckdb():
+        import duckdb
+
+        return duckdb.from_arrow(held.to_arrow())
+    return held.lazy().to_native()
+
+
 def frame_batches(source: Source, columns: Columns) -> Iterator[Batch]:
-    """The rows of a source that is an eager data frame, a chunk at a time, by the frame's own means."""
-    held = narwhals.from_native(source.frame, eager_only=True)
+    """The rows of a source that is a data frame, a chunk at a time, by the frame's own means."""
+    held = collected(source.frame)
     for start in range(0, len(held), CHUNK):
         part = held[start : start + CHUNK]
         series = dict(zip(source.columns, part.iter_columns(), strict=True))
@@ -67,7 +85,10 @@ def in_rows(i: int) -> str:
 def column_cells(column: Any, variable: Variable | None, place: Callable[[int], str] = in_rows) -> tuple[Any, bool]:
     """The cells of a column, as the variable is or else as the column is; and whether it holds numbers."""
     numeric = column.dtype.is_numeric() if isinstance(column, narwhals.Series) else column.dtype.kind in "iuf"
-    wants_numbers = numeric if variable is None else variable.kind == "continuous" or bool(variable.cuts)
+    wants_numbers = numeric if variable is None else variable.holds_numbers
+    if variable is not None and variable.dates:
+        values = column.to_list() if isinstance(column, narwhals.Series) else list(column)
+        return encoded([cell_text(value) for value in values], variable, len(values), place), False
     if wants_numbers:
         name = variable.name if variable is not None else "a column"
         return _encoded(_numbers(column, numeric, name, place), variable, place), numeric

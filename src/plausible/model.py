@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from plausible import _native
 from plausible.calibration import Calibration
-from plausible.cells import names_of
+from plausible.cells import Labels, check_documents, check_labels, checked_weights, names_of
 from plausible.columns import Columns
 from plausible.counts import Coded, Counts
 from plausible.errors import CallError, DataError, ModelError, unknown
 from plausible.priors import Rules
 from plausible.schema import Schema, Variable
+from plausible.terms import log_odds, m_estimates
 from plausible.text import Tokens
 
 if TYPE_CHECKING:
@@ -26,15 +27,6 @@ if TYPE_CHECKING:
 
 Documents = Sequence[str] | Mapping[str, Any]
 """Texts; or the cells of each attribute, as in `encode.Batch`."""
-
-Labels = Sequence[str] | Coded
-
-REST = 4.0
-"""The evidence of the other classes is smoothed this much more than that of the class (chosen by leave-one-out)."""
-LEAST_PAIRS = 2
-"""Documents that a pair of words is seen in, or it does not take part."""
-DAMPED: dict[str, Any] = {"raw": False, "spread": 0.5, "rarity": (0.5, 1.0)}
-RAW: dict[str, Any] = {"raw": True, "spread": 0.0, "rarity": (0.0, 0.0)}
 
 
 def default_threads() -> int:
@@ -73,6 +65,22 @@ class Scores:
     tokens: Any
     known: Any
     undefined: list[int]
+
+    @classmethod
+    def joined(cls, classes: list[str], parts: Sequence[Scores]) -> Scores:
+        """The scores of documents that were scored in parts."""
+        import numpy as np
+
+        def joint(name: str, *width: int) -> Any:
+            none = np.empty((0, *width), np.float64 if width else np.uint64)
+            return np.concatenate([none, *(np.asarray(getattr(part, name)) for part in parts)])
+
+        undefined, rows = [], 0
+        for part in parts:
+            undefined += [rows + i for i in part.undefined]
+            rows += len(memoryview(part.best))
+        log_posterior = joint("log_posterior", len(classes))
+        return cls(classes, log_posterior, joint("best"), joint("tokens"), joint("known"), undefined)
 
 
 class Model:
@@ -181,9 +189,9 @@ class Model:
     def update(self, documents: Documents, labels: Labels, threads: int | None = None, weights: Any = None) -> None:
         """Go on learning; new words, states and classes may appear."""
         cells = self._cells(documents, labels)
-        if weights is not None and self.has_text:
-            raise CallError("rows with text can't be weighted; leave out the weights or the text")
         if self.has_text:
+            if weights is not None:
+                weights = checked_weights(weights, "weights", lambda i: f"row {i}", whole=True)
             cells = {**cells, "text": self.tokens.prepare(cells["text"])}
         self.counts.add(cells, labels, threads or default_threads(), weights)
 
@@ -252,46 +260,14 @@ class Model:
                 raise ModelError("the model has learned nothing yet; learn documents first")
             if not self.has_text:
                 raise ModelError(f"the model has no text; its columns are {_described(self)}")
-            scorer = self._weighted() if self.rules.log_odds else self._m_estimates()
+            scorer: _native.Scorer | _native.Weighted
+            if self.rules.log_odds:
+                factors = self.calibration.factors if self.calibration else ()
+                scorer = log_odds(self.counts, self.tokens, self.rules, factors)
+            else:
+                scorer = m_estimates(self.counts, self.tokens, self.rules)
             self._estimated = (self.counts.changes, self.calibration, scorer)
         return self._estimated[2]
-
-    def _m_estimates(self) -> _native.Scorer:
-        rules = self.rules
-        return _native.Scorer(
-            self.terms,
-            [int(count) for count in self.counts.documents],
-            bernoulli=rules.events == "bernoulli",
-            m=rules.smoothing.m,
-            a=rules.smoothing.a,
-            share=rules.smoothing.share,
-            log_prior=rules.log_prior(list(self.counts.index)),
-            min_count=rules.min_count,
-            drop_most_frequent=rules.drop_most_frequent,
-            min_length=rules.min_length,
-            stop=sorted(self.tokens.terms_of(rules.stop_words)),
-        )
-
-    def _weighted(self) -> _native.Weighted:
-        rules = self.rules
-        style = RAW if rules.events == "odds" else DAMPED
-        a = rules.smoothing.a
-        channels = [(False, a, a)] if len(self.classes) == 2 else [(False, a, 0.0), (False, 0.0, REST * a)]
-        if rules.pairs:
-            channels.append((True, a, a))
-        scorer = _native.Weighted(
-            self.terms,
-            [int(count) for count in self.counts.documents],
-            **style,
-            least=(1, LEAST_PAIRS),
-            channels=channels,
-            min_length=rules.min_length,
-            stop=sorted(self.tokens.terms_of(rules.stop_words)),
-        )
-        factors = self.calibration.factors if self.calibration else ()
-        fitting = len(factors) == len(channels) + bool(self.variables)
-        scorer.fold(factors[: len(channels)] if fitting else [1.0] * len(channels))
-        return scorer
 
     @property
     def cpds(self) -> Mapping[str, CPD]:
@@ -356,22 +332,28 @@ class Model:
         return self._linked((summed, tokens, known), tail=tail, weighed=True)
 
     def calibrate(
-        self, documents: Documents, labels: Labels, threads: int | None = None, times: Sequence[float] | None = None
+        self,
+        documents: Documents,
+        labels: Labels,
+        threads: int | None = None,
+        times: Sequence[float] | None = None,
+        weights: Sequence[float] | None = None,
     ) -> None:
         """Fit the calibration on documents that were learned, each scored as if it had not been.
 
-        With `times`, how often each of them was learned, or its weight.
+        With `times`, how much each of them counts in the fit; with `weights`, the weight that each was learned with.
         """
         from plausible import calibration
 
-        width = len(self.counts.documents)
-        most = calibration.LARGEST // (4 * width) + calibration.FEWEST
+        most = calibration.most_documents(len(self.classes))
         if len(labels) > most:
             from plausible.cells import taken
 
             cells, rows = self._cells(documents), range(most)
             documents, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
-        channels, lengths, truth = self.left_out_channels(documents, labels, threads)
+        channels, lengths, truth = self.left_out_channels(
+            documents, labels, threads, None if weights is None else weights[: len(labels)]
+        )
         self.calibration = calibration.fit(
             channels,
             lengths,
@@ -382,7 +364,7 @@ class Model:
         )
 
     def left_out_channels(
-        self, documents: Documents, labels: Labels, threads: int | None = None
+        self, documents: Documents, labels: Labels, threads: int | None = None, weights: Sequence[float] | None = None
     ) -> tuple[Any, Any, Any]:
         """What a calibration is fitted on: documents that were learned, each scored as if it had not been.
 
@@ -396,7 +378,7 @@ class Model:
         """
         import numpy as np
 
-        raw, tokens, _ = self._left_out(self._cells(documents, labels), labels, threads)
+        raw, tokens, _ = self._left_out(self._cells(documents, labels), labels, threads, weights)
         channels = np.asarray(raw).reshape(len(labels), -1, len(self.counts.documents))[:, :, self.class_indices]
         place = {name: k for k, name in enumerate(self.classes)}
         return channels, np.asarray(tokens), np.array([place[label] for label in names_of(labels)], np.int64)
@@ -458,7 +440,8 @@ class Model:
         if self.has_text:
             prepared = self.tokens.prepare(cells["text"])
             try:
-                text = self.scorer.score_without(prepared, memoryview(own).tolist(), threads=threads)
+                times = [] if weights is None else [int(weight) for weight in weights]
+                text = self.scorer.score_without(prepared, memoryview(own).tolist(), threads=threads, times=times)
             except ValueError as error:
                 raise DataError(f"{error}; learn it first") from None
         if not self.variables:
@@ -495,14 +478,14 @@ class Model:
             raise CallError("documents and labels must be lists, with one label a document")
         cells = documents if isinstance(documents, Mapping) else {"text": documents}
         if self.has_text:
-            _check_documents(cells.get("text", ()), labels)
+            check_documents(cells.get("text", ()), labels)
         rows = len(cells["text"]) if self.has_text else None
         if self.variables:
             from plausible.attributes import rows_of
 
             rows = rows_of(cells, self.variables, rows)
         if labels is not None:
-            _check_labels(labels, rows or 0)
+            check_labels(labels, rows or 0)
         return cells
 
     def _linked(self, scored: tuple[Any, Any, Any], *, tail: bool = True, weighed: bool = False) -> Scores:
@@ -584,31 +567,8 @@ def _families(tokens: Tokens, columns: Columns) -> dict[str, Any]:
 
 
 def _described(model: Model) -> str:
-    kinds = [f"{variable.name} {'intervals' if variable.cuts else variable.kind}" for variable in model.variables]
+    kinds = [f"{variable.name} {variable.taken_as}" for variable in model.variables]
     return ", ".join((["text"] if model.has_text else []) + kinds)
-
-
-def _check_documents(documents: Sequence[str], labels: Labels | None) -> None:
-    if labels is not None and len(documents) != len(labels):
-        raise CallError(f"{len(documents)} documents and {len(labels)} labels; give one label a document")
-    for i, value in enumerate(documents):
-        if not isinstance(value, str):
-            raise DataError(f"document {i} is {value!r}, not text; leave it out or make it a string")
-
-
-def _check_labels(labels: Labels, rows: int) -> None:
-    if len(labels) != rows:
-        raise CallError(f"{rows} rows and {len(labels)} labels; give one label a row")
-    if isinstance(labels, Coded) and len(labels) and labels.codes.min() < 0:
-        raise DataError(f"row {int(labels.codes.argmin())} has no label; leave it out")
-    names = labels.states if isinstance(labels, Coded) else labels
-    for i, value in enumerate(names):
-        if not isinstance(value, str):
-            raise DataError(f"label {i} is {value!r}, not text; leave it out or make it a string")
-    for label in set(names):
-        if not label or any("\ud800" <= c <= "\udfff" for c in label):
-            fault = "holds half a character (a lone surrogate)" if label else "is empty"
-            raise DataError(f"label {list(names).index(label)} {fault}; name the class, or leave the document out")
 
 
 def merge(*models: Model) -> Model:

@@ -26,6 +26,8 @@ class Variable:
     cuts : tuple of float
         Where numbers are cut into intervals, which are the states: state i holds those above cuts[i - 1] and up to
         cuts[i].
+    dates : bool
+        Whether the cells are dates, which are taken as days since 1970.
 
     Examples
     --------
@@ -39,6 +41,7 @@ class Variable:
     states: tuple[str, ...] = ()
     ordered: bool = False
     cuts: tuple[float, ...] = ()
+    dates: bool = False
 
     def __post_init__(self) -> None:
         if self.kind != "categorical" and self.states:
@@ -46,6 +49,16 @@ class Variable:
         if len(set(self.states)) < len(self.states):
             twice = next(state for i, state in enumerate(self.states) if state in self.states[:i])
             raise CallError(f"variable {self.name!r} has the state {twice!r} twice; give each state one name")
+
+    @property
+    def holds_numbers(self) -> bool:
+        """Whether its cells are numbers, which may be cut into intervals."""
+        return self.kind == "continuous" or bool(self.cuts)
+
+    @property
+    def taken_as(self) -> str:
+        """Intervals, dates, or its kind."""
+        return "intervals" if self.cuts else "dates" if self.dates else self.kind
 
     def index(self, state: str) -> int:
         """The position of `state`; CallError with the nearest name where there is none."""

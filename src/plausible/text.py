@@ -97,6 +97,22 @@ class Tokens:
         return _stemmer(self.stem) if self.stem else lambda texts: texts
 
 
+def count_times(
+    terms: _native.Terms, texts: Sequence[str], labels: Sequence[int], times: Sequence[int], threads: int
+) -> None:
+    """Count each text so many times: bit by bit of the numbers, what was counted being doubled in between."""
+    classes = list(range(max(labels, default=-1) + 1))
+    whole = _native.Terms(*terms.rules)
+    for bit in reversed(range(max(times, default=0).bit_length())):
+        doubled = _native.Terms(*terms.rules)
+        doubled.merge(whole, classes, threads)
+        doubled.merge(whole, classes, threads)
+        here = [i for i, n in enumerate(times) if n >> bit & 1]
+        doubled.count([texts[i] for i in here], [labels[i] for i in here], threads)
+        whole = doubled
+    terms.merge(whole, classes, threads)
+
+
 def _stemmer(language: str) -> Callable[[Sequence[str]], Sequence[str]]:
     try:
         import snowballstemmer

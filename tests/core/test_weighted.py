@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plausible import CallError, Model, Rules, Smoothing, Tokens, learn
-from plausible.model import LEAST_PAIRS, REST
+from plausible.terms import LEAST_PAIRS, REST
 
 WORDS = ["red", "blue", "green", "circle", "square", "中"]
 UNIT = 2**20

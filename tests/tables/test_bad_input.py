@@ -126,10 +126,13 @@ def test_weights_are_copies_of_rows():
     assert (np.asarray(weighted.scores(cells).log_posterior) == np.asarray(repeated.scores(cells).log_posterior)).all()
 
 
-def test_weights_and_text_are_refused():
-    rows = [{"note": "a long note with many words " + str(i), "w": 2, "class": "ab"[i % 2]} for i in range(20)]
-    with pytest.raises(CallError, match="rows with text can't be weighted"):
+def test_weights_of_rows_with_text_are_whole():
+    rows = [{"note": "a long note with many words", "w": 0.5 if i == 4 else 2, "class": "ab"[i % 2]} for i in range(20)]
+    with pytest.raises(DataError, match=r"row 5: weight 0.5 in column 'w'; rows with text .* are whole numbers"):
         learn(rows, weights="w", kinds={"note": "text"})
+    rows[4]["w"] = 2**31 + 1
+    with pytest.raises(DataError, match=r"row 5: weight .* up to 2"):
+        learn(rows, weights="w", text="note")
 
 
 def test_gaps_in_the_target():
@@ -190,6 +193,8 @@ def test_empty_rows_are_answered_by_the_prior():
         ([str(i * 3 % 71) for i in range(100)], "continuous"),
         ([str(i) for i in range(100, 150)], "ignored"),
         ([f"2024-0{i % 9 + 1}-1{i % 10}" for i in range(60)], "ignored"),
+        ([f"{i * 37 % 91:05}" for i in range(500)], "categorical"),
+        ([f"{i * 7:05}" for i in range(500)], "ignored"),
         ([f"P-{i * 7919 % 1000:03}" for i in range(50)], "ignored"),
         ([f"the quick brown fox {i} jumps" for i in range(50)], "text"),
         (["0"] * 150 + [str(i * 37) for i in range(50)], "mdl"),
@@ -206,12 +211,12 @@ def test_what_is_found_can_be_overridden_and_is_kept():
     rows = [{"id": f"k{i}", "zip": 10000 + i % 9, "age": i % 50, "class": "ab"[i % 2]} for i in range(100)]
     source = open_source(rows)
     with pytest.warns(PlausibleWarning) as said:
-        found, _ = choose_columns(source)
+        found = choose_columns(source)
     assert [v.name for v in found.attributes] == ["zip", "age"]
     assert any("different in every row" in str(one.message) for one in said)
     assert any("9 different values: taken as categories; --as zip=continuous" in str(one.message) for one in said)
     said = Said(kinds={"id": "categorical", "zip": "continuous", "age": "low<high"})
-    kept = choose_columns(source, said)[0].attributes
+    kept = choose_columns(source, said).attributes
     assert [(v.kind, v.states, v.ordered) for v in kept] == [
         ("categorical", (), False),
         ("continuous", (), False),

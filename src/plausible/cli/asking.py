@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -89,27 +89,27 @@ def classify(
     model = load(model_file)
     decision = Decision(dict(map(cost, costs)), unsure_below)
     read = _read(model, sources, where, encoding, strict=strict)
-    records = _answers(model, read, decision, probabilities, threads)
-    first = next(records, None)
+    parts = _answers(model, read, decision, probabilities, threads)
+    first = next(parts, None)
     columns = list(first) if first else ["name", "label", "probability", "note"]
-    show.rows([] if first is None else chain([first], records), format_, columns)
+    show.columns([] if first is None else chain([first], parts), format_, columns)
 
 
 def _answers(
     model: Model, read: Iterator[Batch], decision: Decision, probabilities: bool, threads: int | None
-) -> Iterator[dict[str, Any]]:
-    """The answer for each document; for the rows of a table, after the table's own columns."""
+) -> Iterator[dict[str, Sequence[Any]]]:
+    """The answers by column; for the rows of a table, after the table's own columns."""
     from plausible.answers import classify as answers_of
 
     for batch in read:
-        own = batch.own or {}
-        for i, answer in enumerate(answers_of(model, batch.cells, threads, decision=decision)):
-            record: dict[str, Any] = {name: column[i] for name, column in own.items()} or {"name": batch.place(i)}
-            given: dict[str, Any] = {"label": answer.label, "probability": answer.probability}
-            if probabilities:
-                given["probabilities"] = answer.probabilities
-            given["note"] = answer.note
-            yield record | {f"predicted_{name}" if name in own else name: value for name, value in given.items()}
+        answers = answers_of(model, batch.cells, threads, decision=decision)
+        own: dict[str, Any] = dict(batch.own or {})
+        given: dict[str, Any] = {"label": answers.labels, "probability": answers.stated}
+        if probabilities:
+            given["probabilities"] = [answer.probabilities for answer in answers]
+        given["note"] = answers.notes
+        start = own or {"name": [batch.place(i) for i in range(len(batch))]}
+        yield start | {f"predicted_{name}" if name in own else name: column for name, column in given.items()}
 
 
 @click.command(short_help="Documents by how much speaks for a class.")

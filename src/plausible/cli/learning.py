@@ -277,7 +277,7 @@ def forget(
     Documents that can't have been learned in that class are refused, and the model stays as it is.
     """
     from plausible.columns import learned_columns
-    from plausible.encode import batches
+    from plausible.encode import batches, unlabelled
     from plausible.files.model import load, save
     from plausible.sources import open_source
 
@@ -288,11 +288,10 @@ def forget(
     columns = learned_columns(source, model.reading.columns)
     gone = model.untrained()
     for batch in batches(source, columns):
-        if label is None and None in batch.labels:
-            place = batch.place(batch.labels.index(None))
-            raise CallError(f"{place}: which class was it learned with? say --class NAME")
-        labels = [label or str(own) for own in batch.labels]
-        gone.update(batch.cells, labels, threads, batch.weights)
+        lacking = unlabelled(batch) if label is None else []
+        if lacking:
+            raise CallError(f"{batch.place(lacking[0])}: which class was it learned with? say --class NAME")
+        gone.update(batch.cells, batch.labels if label is None else [label] * len(batch), threads, batch.weights)
     model.counts.subtract(gone.counts)
     save(model, output or model_file)
     record = {"model": output or model_file, "forgotten": gone.documents, "documents": model.documents}

@@ -40,6 +40,35 @@ def rows(records: Iterable[Row], format_: Format | None, columns: Sequence[str])
         click.echo(table(list(records), columns), nl=False)
 
 
+def columns(parts: Iterable[Mapping[str, Sequence[Any]]], format_: Format | None, names: Sequence[str]) -> None:
+    """Print tables that all have the columns `names`, each given by column; JSON lines and CSV as they come."""
+    kind = chosen(format_)
+    if kind == "jsonl":
+        line = "{" + ", ".join(to_json(name).replace("%", "%%") + ": %s" for name in names) + "}\n"
+        for part in parts:
+            cells = zip(*(_jsons(part[name]) for name in names), strict=True)
+            click.echo("".join(map(line.__mod__, cells)), nl=False)
+    elif kind == "csv":
+        import csv
+
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(names)
+        for part in parts:
+            cells = zip(*(list(map(_cell_for_csv, part[name])) for name in names), strict=True)
+            writer.writerows(cells)
+    else:
+        whole = (zip(*(part[name] for name in names), strict=True) for part in parts)
+        rows((dict(zip(names, row, strict=True)) for part in whole for row in part), kind, names)
+
+
+def _jsons(column: Sequence[Any]) -> list[str]:
+    """The JSON of each cell; of texts, which repeat, that of each different one once."""
+    if {str, type(None)}.issuperset(map(type, column)):
+        texts = {value: to_json(value) for value in set(column)}
+        return [texts[value] for value in column]
+    return [to_json(value) for value in column]
+
+
 def one(record: Row, format_: Format | None, as_table: Callable[[], str]) -> None:
     """Print a single record; in a table as `as_table` says."""
     kind = chosen(format_)

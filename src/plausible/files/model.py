@@ -229,6 +229,7 @@ def _reading_from_json(given: dict[str, Any]) -> Reading:
             tuple(variable["states"]),
             variable["ordered"],
             tuple(map(float, variable["cuts"])),
+            bool(variable.get("dates")),
         )
         for variable in given["attributes"]
     )
@@ -289,7 +290,7 @@ def _array(data: bytes) -> tuple[str, bytes]:
     head = ast.literal_eval(data[len(_MAGIC) + 2 : start].decode("ascii"))
     kind = head["descr"][1:]
     if (
-        kind not in ("u1", "u2", "u4", "u8")
+        kind not in ("u1", "u2", "u4", "u8", "f8")
         or head["fortran_order"]
         or head["shape"] != ((len(data) - start) // int(kind[1:]),)
     ):

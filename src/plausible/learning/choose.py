@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plausible.calibration import brier_score
+from plausible.calibration import brier_score, fit, most_documents, uncalibrated
+from plausible.cells import taken
 from plausible.model import Model
 from plausible.priors import Rules, Smoothing
 
@@ -28,7 +29,11 @@ class Candidate:
 
 
 def choose(
-    model: Model, cells: Mapping[str, Any], labels: Sequence[str], threads: int | None = None
+    model: Model,
+    cells: Mapping[str, Any],
+    labels: Sequence[str],
+    threads: int | None = None,
+    weights: Sequence[float] | None = None,
 ) -> list[Candidate]:
     """Give `model` the rules that do best on documents it has learned, each left out in turn.
 
@@ -43,7 +48,7 @@ def choose(
     tried: list[Candidate] = []
 
     def trial(rules: Rules) -> Candidate:
-        candidate = Candidate(rules, _left_out_brier(model, rules, cells, labels, threads))
+        candidate = Candidate(rules, _left_out_brier(model, rules, cells, labels, threads, weights))
         tried.append(candidate)
         return candidate
 
@@ -69,27 +74,39 @@ def choose(
     return tried
 
 
-def choose_smoothing(model: Model, cells: Mapping[str, Any], labels: Sequence[str], threads: int | None = None) -> None:
+def choose_smoothing(
+    model: Model,
+    cells: Mapping[str, Any],
+    labels: Sequence[str],
+    threads: int | None = None,
+    weights: Sequence[float] | None = None,
+) -> None:
     """Give `model` the smoothing under which documents it has learned, each left out in turn, are told best."""
     cells, labels = {name: column[:ENOUGH] for name, column in cells.items()}, labels[:ENOUGH]
+    weights = None if weights is None else weights[:ENOUGH]
     options = [
         replace(model.rules, smoothing=replace(model.rules.smoothing, m=None, a=a))
         for a in SMOOTHINGS.get(model.rules.events, M_ESTIMATES)
     ]
-    model.rules = min(options, key=lambda rules: _left_out_brier(model, rules, cells, labels, threads))
+    model.rules = min(options, key=lambda rules: _left_out_brier(model, rules, cells, labels, threads, weights))
 
 
 def _left_out_brier(
-    model: Model, rules: Rules, cells: Mapping[str, Any], labels: Sequence[str], threads: int | None
+    model: Model,
+    rules: Rules,
+    cells: Mapping[str, Any],
+    labels: Sequence[str],
+    threads: int | None,
+    weights: Sequence[float] | None,
 ) -> float:
-    import numpy as np
-
+    """The Brier score of calibrated probabilities of documents, each left out in turn."""
     one = Model(model.tokens, rules, model.reading, model.counts)
-    one.calibrate(cells, labels, threads)
-    scores = one.scores_left_out(cells, labels, threads)
-    place = {name: k for k, name in enumerate(scores.classes)}
-    truth = np.array([place[label] for label in labels])
-    return brier_score(np.exp(np.asarray(scores.log_posterior)), truth)
+    rows = range(min(len(labels), most_documents(len(one.classes))))
+    cells, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
+    weights = None if weights is None else weights[: len(rows)]
+    scores, lengths, truth = one.left_out_channels(cells, labels, threads, weights)
+    found = fit(scores, lengths, truth, one.classes, with_bias=one.log_odds_of_words) or uncalibrated(scores.shape[1])
+    return brier_score(found.probabilities(scores, lengths, one.classes), truth)
 
 
 def said(tried: list[Candidate]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from plausible.cells import Batch
-from plausible.columns import Columns, Said, choose_columns
+from plausible.columns import Said, Uncut, choose_columns
 from plausible.encode import batches, labelled
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.learning.ahead import ahead
@@ -49,18 +49,9 @@ class Options:
             return given
         return open_source(given, encoding=self.encoding, headers=self.headers, where=self.where, strict=self.strict)
 
-    def columns_of(self, source: Source) -> Columns:
-        """The columns that take part, numbers cut into intervals where the user wants them to be."""
-        columns, cut = choose_columns(source, self.said)
-        if not cut:
-            return columns
-        from plausible.bins import with_cuts
-
-        return with_cuts(source, columns, cut)
-
     def model_for(self, source: Source) -> Model:
         """An untrained model that reads rows as this source is read."""
-        columns = self.columns_of(source)
+        columns = choose_columns(source, self.said)
         rules = self.rules
         if not columns.text and rules.log_odds:
             rules = replace(rules, events="multinomial", smoothing=Smoothing())
@@ -223,8 +214,8 @@ class Learner:
     def add(self, batch: Batch) -> None:
         self.model.update(batch.cells, batch.labels, self._options.threads, batch.weights)
         chooses = self.model.has_text and (self._options.auto or self._options.smooth)
-        if batch.weights is None and (chooses or not self._options.raw):
-            self.sample.add(batch.cells, batch.labels)
+        if chooses or not self._options.raw:
+            self.sample.add(batch.cells, batch.labels, weights=batch.weights)
 
     def merge(self, other: Learner) -> None:
         """Add what another learner has counted, and its sample."""
@@ -232,29 +223,33 @@ class Learner:
         self.sample.add(*other.sample.kept())
 
     def finish(self) -> Model:
-        """The model, its rules chosen if they are to be, its probabilities calibrated unless they are to be raw."""
+        """The model, its columns cut and its rules chosen if they are to be, calibrated unless it is to be raw."""
+        cells, labels, times, own = self.sample.kept()
+        if any(isinstance(variable, Uncut) for variable in self.model.variables):
+            from plausible.learning.intervals import cut
+
+            self.model, cells = cut(self.model, cells)
         if len(self.model.classes) == 1:
             warn(
                 f"there is one class only ({self.model.classes[0]!r}); every document will be of it. Add another class"
             )
             return self.model
-        cells, labels, times = self.sample.kept()
         if self.model.has_text and self._options.auto:
             from plausible.learning.choose import choose, said, without_pairs
 
-            self.model.choice = said(choose(self.model, cells, labels, self._options.threads))
+            self.model.choice = said(choose(self.model, cells, labels, self._options.threads, own))
             if self.model.tokens.ngrams[1] > 1 and not self.model.rules.pairs:
                 self.model = without_pairs(self.model)
         elif self.model.has_text and self._options.smooth:
             from plausible.learning.choose import choose_smoothing
 
-            choose_smoothing(self.model, cells, labels, self._options.threads)
+            choose_smoothing(self.model, cells, labels, self._options.threads, own)
         if not self._options.raw and labels:
-            weights: list[float] = list(times)
+            shares: list[float] = [n * weight for n, weight in zip(times, own or [1] * len(times), strict=True)]
             if self._options.balance:
                 share = self.model.documents / len(self.model.classes)
-                weights = [n * share / self.model.counts.of(name) for n, name in zip(times, labels, strict=True)]
-            self.model.calibrate(cells, labels, self._options.threads, weights)
+                shares = [n * share / self.model.counts.of(name) for n, name in zip(shares, labels, strict=True)]
+            self.model.calibrate(cells, labels, self._options.threads, shares, own)
         return self.model
 
 
@@ -266,8 +261,9 @@ def learn_from(source: Source, options: Options, progress: Progress | None = Non
         unit = learner.model.unit
         hint = f"all {skipped:,} {unit} lack a class" if skipped else f"it holds no {unit}"
         raise DataError(f"there is nothing to learn from {source.name}: {hint}")
-    _warn_of_columns(learner.model, source)
-    return learner.finish()
+    model = learner.finish()
+    _warn_of_columns(model, source)
+    return model
 
 
 def read_labelled(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from plausible import _native
 from plausible.cells import taken
 from plausible.counts import Coded
 from plausible.sources import cell_text
@@ -23,16 +21,13 @@ LARGEST = 64 << 20
 """Characters that the sample holds at the most."""
 
 
-SHORT = 64
-"""Characters up to which the hash of a cell is remembered, since it may be one of few."""
-
-
 class Kept(NamedTuple):
-    """Different rows, their classes, and how often each occurs."""
+    """Different rows, their classes, how often each occurs, and the weight of each if they have weights."""
 
     cells: dict[str, Any]
     labels: list[str]
     times: list[int]
+    weights: list[float] | None
 
 
 class Sample:
@@ -53,94 +48,83 @@ class Sample:
 
     def __init__(self, size: int = SIZE) -> None:
         self._size = size
-        self._rows: dict[int, tuple[tuple[Any, ...], str]] = {}
+        self._rows: dict[int, tuple[tuple[Any, ...], str, float]] = {}
         self._times: dict[int, int] = {}
         self._names: tuple[str, ...] = ()
+        self._weighted = False
         self._bound = (1 << 64) - 1
         self._characters = 0
 
-    def add(self, cells: Mapping[str, Any], labels: Sequence[str] | Coded, times: Iterable[int] | None = None) -> None:
-        """Add rows: cells by attribute."""
+    def add(
+        self,
+        cells: Mapping[str, Any],
+        labels: Sequence[str] | Coded,
+        times: Iterable[int] | None = None,
+        weights: Sequence[float] | npt.NDArray[np.float64] | None = None,
+    ) -> None:
+        """Add rows: cells by attribute. Rows are different if their weights are."""
         import numpy as np
 
         if not len(labels):
             return
         self._names = tuple(cells)
-        keys = _keys([*cells.values(), labels])
+        self._weighted = weights is not None
+        given = np.ones(len(labels)) if weights is None else np.asarray(weights, float)
+        keys = _keys([*cells.values(), labels, *([given] if self._weighted else [])], len(labels))
         near = np.flatnonzero(keys <= self._bound)
-        counts = np.ones(len(keys), np.int64) if times is None else np.fromiter(times, np.int64, len(keys))
+        counts = None if times is None else np.fromiter(times, np.int64, len(keys))[near]
         different, first, group = np.unique(keys[near], return_index=True, return_inverse=True)
-        numbers = np.zeros(len(different), np.int64)
-        np.add.at(numbers, group, counts[near])
-        chosen: Any = near[first]
-        columns = [_values(taken(column, chosen)) for column in [*cells.values(), labels]]
-        for key, number, *row, label in zip(different.tolist(), numbers.tolist(), *columns, strict=True):
+        numbers = np.bincount(group, counts).astype(np.int64)
+        different, chosen = different[: self._size], near[first[: self._size]]
+        columns = [values_of(taken(column, chosen)) for column in [*cells.values(), labels, given]]
+        for key, number, *row, label, weight in zip(
+            different.tolist(), numbers[: len(chosen)].tolist(), *columns, strict=True
+        ):
             if key not in self._rows:
-                self._rows[key] = (tuple(row), label)
+                self._rows[key] = (tuple(row), label, weight)
                 self._characters += _length(row)
             self._times[key] = self._times.get(key, 0) + number
         self._shrink()
 
     def _shrink(self) -> None:
-        """Let the largest keys go."""
-        surplus = len(self._rows) - self._size
-        if surplus <= 0 and self._characters <= LARGEST:
+        """Let the largest keys go, and once there is no more room all that are larger than those kept."""
+        if len(self._rows) < self._size and self._characters <= LARGEST:
             return
-        for key in sorted(self._rows, reverse=True):
-            if len(self._rows) <= self._size and self._characters <= LARGEST:
-                break
+        order = sorted(self._rows)
+        while len(order) > self._size or self._characters > LARGEST:
+            key = order.pop()
             self._characters -= _length(self._rows.pop(key)[0])
             del self._times[key]
-            self._bound = key - 1
-        self._size = min(self._size, len(self._rows))
+        self._size = len(order)
+        self._bound = order[-1] if order else -1
 
     def kept(self) -> Kept:
         """The sample, in the order of the keys."""
         order = sorted(self._rows)
         cells = {name: [self._rows[key][0][at] for key in order] for at, name in enumerate(self._names)}
-        return Kept(cells, [self._rows[key][1] for key in order], [self._times[key] for key in order])
+        weights = [self._rows[key][2] for key in order] if self._weighted else None
+        return Kept(cells, [self._rows[key][1] for key in order], [self._times[key] for key in order], weights)
 
 
-def _keys(columns: Sequence[Any]) -> Keys:
+def _keys(columns: Sequence[Any], rows: int) -> Keys:
     """A key for each row that depends on nothing but its values."""
     import numpy as np
 
-    out: Any = np.uint64(0)
-    with np.errstate(over="ignore"):
-        for column in columns:
-            if isinstance(column, Coded):
-                states = np.array([*map(_hash, column.states), _hash(None)], np.uint64)
-                mine = states[column.codes]
-            elif isinstance(column, np.ndarray) and column.dtype.kind != "f":
-                mine = np.fromiter((_hash_of_cell(cell_text(value)) for value in column), np.uint64, len(column))
-            elif isinstance(column, np.ndarray):
-                numbers = column.astype(np.float64) + 0.0  # one zero
-                mine = np.where(np.isnan(column), 0, numbers.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-            else:
-                mine = np.fromiter(map(_hash_of_cell, column), np.uint64, len(column))
-            out = (out ^ mine) * np.uint64(0xD6E8FEB86659FD93)
-            out ^= out >> np.uint64(32)
-    keys: Keys = out
-    return keys
+    given = [
+        (column.codes, column.states)
+        if isinstance(column, Coded)
+        else column
+        if isinstance(column, list)
+        else np.ascontiguousarray(column, np.float64)
+        if column.dtype.kind == "f"
+        else column.tolist()
+        for column in columns
+    ]
+    return np.asarray(_native.row_keys(given, rows, cell_text))
 
 
-def _hash_of_cell(value: Any) -> int:
-    return _hash(value) if isinstance(value, str) and len(value) > SHORT else _hash_of_short(value)
-
-
-def _hash(value: Any) -> int:
-    if value is None or value != value:
-        return 0
-    if not isinstance(value, str):
-        (bits,) = struct.unpack("<Q", struct.pack("<d", value + 0.0))
-        return int(bits * 0x9E3779B97F4A7C15 & (1 << 64) - 1)
-    return int.from_bytes(blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
-
-
-_hash_of_short = lru_cache(1 << 12)(_hash)
-
-
-def _values(column: Any) -> list[Any]:
+def values_of(column: Any) -> list[Any]:
+    """The values of a column, None where one is missing."""
     if isinstance(column, Coded):
         states = [*column.states, None]
         return [states[code] for code in column.codes.tolist()]

@@ -6,23 +6,17 @@ import csv
 import io
 from collections.abc import Iterator
 
+from plausible import _native
 from plausible.errors import DataError
 from plausible.sources.mail import looks_like_mail
 from plausible.sources.streams import PROSE, Decoder, Input, line_blocks
-from plausible.sources.table import (
-    CHUNK_CHARACTERS,
-    CHUNK_ROWS,
-    LIMIT,
-    Options,
-    Source,
-    Table,
-    make_table,
-    numbered,
-)
+from plausible.sources.table import CHUNK_ROWS, TYPED_ROWS, Options, Source, Table, as_number, numbered
 
 _DELIMITERS = ",\t;|"
 _SUFFIXES = (".csv", ".tsv", ".tab")
 _SAMPLE_ROWS = 100
+_SKIPPED, _TEXT, _NUMBER, _STATE = range(4)
+"""What the core makes of the cells of a column."""
 
 
 def looks_delimited(head: bytes, suffix: str) -> bool:
@@ -44,10 +38,9 @@ def open_delimited(given: Input, options: Options) -> Source:
     if given.suffix in (".tsv", ".tab") and b"\t" in head:
         delimiter = "\t"
     probe = Source(given.name, (), lambda *_: iter(()))
-    header = next(_batches(probe, given, options.encoding, delimiter), None)
-    if header is None:
+    first = _first_row(probe, given, options.encoding, delimiter)
+    if first is None:
         raise DataError(f"{given.name} is empty; its first line has to name the columns")
-    first = header[1][0]
     names = tuple(name.strip() or f"column {i}" for i, name in enumerate(first, 1))
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
@@ -59,76 +52,57 @@ def open_delimited(given: Input, options: Options) -> Source:
         if (cells := [row[i] for row in sample if len(row) > i and row[i]]) and all(map(_is_number, cells))
     )
 
-    def read(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
-        width = len(names)
-        batches = _batches(source, given, options.encoding, delimiter)
-        next(batches)
-        for lines, rows in batches:
-            if not all(len(row) == width for row in rows):
-                odd = next(i for i, row in enumerate(rows) if len(row) != width)
-                raise DataError(
-                    f"{given.name}, line {lines[odd]}: {len(rows[odd])} cells where the first line names "
-                    f"{width} columns; mend the line (quotes around a cell that holds the delimiter?)"
-                )
-            cells_of = dict(zip(names, zip(*rows, strict=True), strict=True))
-            yield make_table(
-                {name: [cell or None for cell in cells_of[name]] for name in columns},
-                numbers,
-                numbered(given.name, "line", lines),
-                len(rows),
-            )
+    def read(
+        source: Source, columns: tuple[str, ...], numbers: frozenset[str], kind: int, rows: int
+    ) -> Iterator[Table]:
+        kinds = [_NUMBER if name in numbers else kind if name in columns else _SKIPPED for name in names]
+        parser = _native.Delimited(delimiter, kinds)
+        states: list[list[str]] = [[] for _ in names]
 
-    return Source(given.name, names, read, size=given.size, numeric=numeric, strict=options.strict)
+        def table() -> Table:
+            lines, cells, odd = parser.take()
+            place = numbered(given.name, "line", lines)
+            for column, row, text in odd:
+                cells[column][row] = as_number(text, names[column], row, place)
+            for i in range(len(names)):
+                if kinds[i] == _STATE:
+                    states[i] += parser.states(i, len(states[i]))
+                    cells[i] = (cells[i], states[i])
+            return Table({name: cells[names.index(name)] for name in columns}, place, len(lines))
 
+        for _ in _fed(parser, source, given, options.encoding):
+            if parser.rows >= rows:
+                yield table()
+        if parser.rows:
+            yield table()
 
-def _batches(
-    source: Source, given: Input, encoding: str | None, delimiter: str
-) -> Iterator[tuple[list[int], list[list[str]]]]:
-    """The first row alone, then the others in batches, with the lines where they begin; no blank ones."""
-    csv.field_size_limit(LIMIT)
-    text = _Lines(source, given, encoding)
-    reader = csv.reader(text, delimiter=delimiter, strict=True)
-    most = 1
-    begin = 1
-    while True:
-        lines: list[int] = []
-        rows: list[list[str]] = []
-        enough = text.characters + CHUNK_CHARACTERS
-        try:
-            for row in reader:
-                if row:
-                    lines.append(begin)
-                    rows.append(row)
-                begin = reader.line_num + 1
-                if len(rows) == most or text.characters > enough:
-                    break
-        except csv.Error as error:
-            raise DataError(
-                f"{given.name}, line {begin}: {error}; double a quotation mark inside a quoted cell, "
-                "and close every quoted cell"
-            ) from None
-        if not rows:
-            return
-        yield lines, rows
-        most = CHUNK_ROWS
+    def tables(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
+        return read(source, columns, numbers, _TEXT, CHUNK_ROWS)
+
+    def typed(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
+        return read(source, columns, numbers, _STATE, TYPED_ROWS)
+
+    return Source(given.name, names, tables, size=given.size, numeric=numeric, strict=options.strict, typed=typed)
 
 
-class _Lines:
-    """The lines of a file as text; `characters` counts what has been decoded so far."""
+def _first_row(source: Source, given: Input, encoding: str | None, delimiter: str) -> list[str] | None:
+    parser = _native.Delimited(delimiter, [])
+    for _ in _fed(parser, source, given, encoding):
+        if parser.started:
+            return list(parser.first_row)
+    return None
 
-    def __init__(self, source: Source, given: Input, encoding: str | None) -> None:
-        self.characters = 0
-        self._lines = self._read(source, given, encoding)
 
-    def __iter__(self) -> Iterator[str]:
-        return self._lines
-
-    def _read(self, source: Source, given: Input, encoding: str | None) -> Iterator[str]:
-        decoder = Decoder(source, given.name)
+def _fed(parser: _native.Delimited, source: Source, given: Input, encoding: str | None) -> Iterator[None]:
+    """Feeds a file to a parser, block by block."""
+    decoder = Decoder(source, given.name)
+    try:
         for offset, block in line_blocks(source, given, encoding):
-            text = decoder.text(offset, block)
-            self.characters += len(text)
-            yield from io.StringIO(text, newline="")
+            parser.feed(decoder.utf8(offset, block))
+            yield
+        parser.finish()
+    except ValueError as error:
+        raise DataError(f"{given.name}, {error}") from None
 
 
 def _delimiter(head: bytes) -> str:

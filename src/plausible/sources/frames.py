@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from plausible.errors import CallError
+from plausible.sources import sql
 from plausible.sources.table import CHUNK_ROWS, Options, Source, Table, make_table, numbered, numeric_keys
 
 
@@ -54,7 +56,10 @@ def open_frame(frame: Any, options: Options) -> Source:
             yield len(part), [part[:, at].to_list() for at in places]
 
     source = _source(f"the {type(frame).__name__}", names, numeric, chunks, options)
-    return source if isinstance(known, narwhals.LazyFrame) else replace(source, frame=frame)
+    if known.implementation.is_duckdb():
+        types = dict(zip(names, map(str, frame.types), strict=True))
+        return replace(source, typed=sql.typed_reader(types, lambda: nullcontext(frame), source.name, "row"))
+    return replace(source, frame=frame)
 
 
 def _source(

@@ -165,4 +165,4 @@ def _without_headers(source: Source, headers: str) -> Source:
             }
             yield replace(table, columns=cells)
 
-    return replace(source, read=read)
+    return replace(source, read=read, typed=None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,14 @@ from plausible.sources.table import (
     Options,
     Source,
     Table,
+    Typed,
     as_numbers,
     make_table,
     numbered,
 )
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 _NUMERIC = re.compile(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM|VARINT")
 _NOT_FOUND = re.compile(r'column "([^"\n]+)" not found')
@@ -85,38 +87,55 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
                 source.position = (source.size or 0) * (first - 1) // (total or 1)
 
     numeric = frozenset(row[0] for row in described if _NUMERIC.fullmatch(row[1]))
-    plain = frozenset(row[0] for row in described if row[1] in _PLAIN)
 
-    def typed(wanted: tuple[str, ...], numbers: frozenset[str]) -> Iterator[dict[str, Any]] | None:
-        if not numbers <= numeric or not {*wanted} - numbers <= plain:
-            return None
-        return _typed(f"from (\n{query}\n)", wanted, numbers, name)
+    @contextmanager
+    def relation() -> Iterator[DuckDBPyRelation]:
+        with duckdb.connect() as connection:
+            yield connection.sql(f"from (\n{query}\n)")
 
+    types = {row[0]: row[1] for row in described}
+    typed = typed_reader(types, relation, name, "row" if where is None else f"where {where}, row")
     return Source(name, columns, read, numeric=numeric, where=where, strict=options.strict, typed=typed)
 
 
-def _typed(query: str, wanted: tuple[str, ...], numbers: frozenset[str], name: str) -> Iterator[dict[str, Any]]:
+def typed_reader(
+    types: Mapping[str, str], relation: Callable[[], AbstractContextManager[DuckDBPyRelation]], name: str, unit: str
+) -> Typed:
+    """What reads a relation's columns without making Python values of their cells."""
     import duckdb
 
     from plausible import _native
 
-    types = {column: "double" if column in numbers else "varchar" for column in wanted}
-    chosen = ", ".join(f'"{column.replace(chr(34), chr(34) * 2)}"::{kind}' for column, kind in types.items())
-    states: dict[str, list[str]] = {column: [] for column in wanted if column not in numbers}
-    try:
-        with duckdb.connect() as connection:
-            stream = _native.ArrowColumns(connection.sql(f"select {chosen} {query}").__arrow_c_stream__())
-            batches: Iterator[Any] = iter(stream.next, None)
-            for batch in batches:
-                for at, column in enumerate(wanted):
-                    if column in states:
-                        states[column] += stream.states(at, len(states[column]))
-                yield {
-                    column: (cells, states[column]) if column in states else cells
-                    for column, cells in zip(wanted, batch, strict=True)
-                }
-    except (duckdb.Error, RuntimeError) as error:
-        raise DataError(f"{name}: {_gist(error)}") from None
+    numeric = frozenset(column for column, of in types.items() if _NUMERIC.fullmatch(of))
+    plain = frozenset(column for column, of in types.items() if of in _PLAIN)
+
+    def read(wanted: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
+        chosen = ", ".join(
+            f'"{column.replace(chr(34), chr(34) * 2)}"::{"double" if column in numbers else "varchar"}'
+            for column in wanted
+        )
+        states: dict[str, list[str]] = {column: [] for column in wanted if column not in numbers}
+        first = 1
+        try:
+            with relation() as held:
+                stream = _native.ArrowColumns(held.project(chosen).__arrow_c_stream__())
+                batches: Iterator[Any] = iter(stream.next, None)
+                for batch in batches:
+                    cells = dict(zip(wanted, batch, strict=True))
+                    for at, column in enumerate(wanted):
+                        if column in states:
+                            states[column] += stream.states(at, len(states[column]))
+                            cells[column] = (cells[column], states[column])
+                    rows = len(batch[0])
+                    yield Table(cells, numbered(name, unit, range(first, first + rows)), rows)
+                    first += rows
+        except (duckdb.Error, RuntimeError) as error:
+            raise DataError(f"{name}: {_gist(error)}") from None
+
+    def typed(source: Source, wanted: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table] | None:
+        return read(wanted, numbers) if numbers <= numeric and {*wanted} - numbers <= plain else None
+
+    return typed
 
 
 def _rows(connection: DuckDBPyConnection, query: str, name: str) -> int:
@@ -183,7 +202,7 @@ def filtered(source: Source, where: str) -> Source:
                         len(rows),
                     )
 
-    return replace(source, read=read, where=where)
+    return replace(source, read=read, where=where, typed=None)
 
 
 def _taken(column: Any, rows: list[int]) -> Any:

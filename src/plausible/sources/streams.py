@@ -219,6 +219,10 @@ class Decoder:
         self._name = name
         self._narrow: str | None = None
 
+    def utf8(self, offset: int, block: bytes) -> bytes:
+        """The text of a block in UTF-8."""
+        return block if block.isascii() else self.text(offset, block).encode()
+
     def text(self, offset: int, block: bytes) -> str:
         try:
             return block.decode()

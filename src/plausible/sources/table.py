@@ -4,6 +4,7 @@ One convention for cells, whatever the kind of file:
 
 - a column is a list of `str | None`, unless the caller asks for it among `numbers`;
 - a column asked for as numbers is a float64 array, NaN where the cell is missing;
+- a column read by `typed` that is not among the numbers is its codes, -1 where the cell is missing, and their states;
 - missing is None: an empty CSV cell, a JSON null, an SQL NULL, a NaN or NaT of a data frame;
 - a value that isn't text becomes text by `cell_text`, so a class has one name in every format.
 """
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Column: TypeAlias = "list[str | None] | NDArray[np.float64]"
+Codes: TypeAlias = "tuple[NDArray[np.int32], list[str]]"
+Column: TypeAlias = "list[str | None] | NDArray[np.float64] | Codes"
 
 _TEXT = frozenset({str, type(None)})
 
 CHUNK_ROWS = 1024
+TYPED_ROWS = 1 << 16
 CHUNK_CHARACTERS = 1 << 22
 LIMIT = 1 << 28
 """The most bytes that one document, line or row may have: 256 MB."""
@@ -66,8 +69,8 @@ class Table:
         return self.rows
 
 
-Typed: TypeAlias = "Callable[[tuple[str, ...], frozenset[str]], Iterator[dict[str, Any]] | None]"
 Reader: TypeAlias = "Callable[[Source, tuple[str, ...], frozenset[str]], Iterator[Table]]"
+Typed: TypeAlias = "Callable[[Source, tuple[str, ...], frozenset[str]], Iterator[Table] | None]"
 
 
 @dataclass
@@ -91,8 +94,8 @@ class Source:
     frame : data frame or None
         What the rows are read from, if that is an eager data frame.
     typed : function or None
-        Reads columns without making Python values of cells: batches of float64 arrays for those in `numbers`, of
-        codes and their states for the others. It gives None where the types of the columns need more care.
+        Reads columns without making Python values of cells: tables of float64 arrays for those in `numbers`, of codes
+        and their states for the others. It gives None where the types of the columns need more care.
     position : int
         How many of the `size` bytes the pass under way has read.
     notes : Counter of str
@@ -202,10 +205,11 @@ def as_numbers(
     try:
         return np.fromiter(map(float, values), np.float64, len(values))
     except (TypeError, ValueError, OverflowError):
-        return np.array([_number(value, column, i, place) for i, value in enumerate(values)], dtype=np.float64)
+        return np.array([as_number(value, column, i, place) for i, value in enumerate(values)], dtype=np.float64)
 
 
-def _number(value: Any, column: str, i: int, place: Callable[[int], str]) -> float:
+def as_number(value: Any, column: str, i: int, place: Callable[[int], str]) -> float:
+    """The cell of row i as a float, NaN where it is missing; DataError if it is no number."""
     text = cell_text(value)
     if not text:
         return float("nan")

@@ -1,0 +1,61 @@
+"""The words of texts: from the counts of their terms to what scores them, under the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plausible import _native
+from plausible.counts import Counts
+from plausible.priors import Rules
+from plausible.text import Tokens
+
+REST = 4.0
+"""The evidence of the other classes is smoothed this much more than that of the class (chosen by leave-one-out)."""
+LEAST_PAIRS = 2
+"""Documents that a pair of words is seen in, or it does not take part."""
+DAMPED: dict[str, Any] = {"raw": False, "spread": 0.5, "rarity": (0.5, 1.0)}
+RAW: dict[str, Any] = {"raw": True, "spread": 0.0, "rarity": (0.0, 0.0)}
+
+
+def m_estimates(counts: Counts, tokens: Tokens, rules: Rules) -> _native.Scorer:
+    """ln P(term | class) by the m-estimate, for multinomial and Bernoulli events."""
+    terms: Any = counts.families["text"]
+    return _native.Scorer(
+        terms,
+        [int(count) for count in counts.documents],
+        bernoulli=rules.events == "bernoulli",
+        m=rules.smoothing.m,
+        a=rules.smoothing.a,
+        share=rules.smoothing.share,
+        log_prior=rules.log_prior(list(counts.index)),
+        min_count=rules.min_count,
+        drop_most_frequent=rules.drop_most_frequent,
+        min_length=rules.min_length,
+        stop=sorted(tokens.terms_of(rules.stop_words)),
+    )
+
+
+def log_odds(counts: Counts, tokens: Tokens, rules: Rules, factors: Sequence[float]) -> _native.Weighted:
+    """Weighted terms and odds, in channels: words, with more than two classes the others' words, and pairs.
+
+    `factors` are those of the calibration, of which the columns beside the text may have one more; they are 1 where
+    there are none for these channels.
+    """
+    terms: Any = counts.families["text"]
+    a = rules.smoothing.a
+    channels = [(False, a, a)] if len(counts.classes) == 2 else [(False, a, 0.0), (False, 0.0, REST * a)]
+    if rules.pairs:
+        channels.append((True, a, a))
+    scorer = _native.Weighted(
+        terms,
+        [int(count) for count in counts.documents],
+        **(RAW if rules.events == "odds" else DAMPED),
+        least=(1, LEAST_PAIRS),
+        channels=channels,
+        min_length=rules.min_length,
+        stop=sorted(tokens.terms_of(rules.stop_words)),
+    )
+    fitting = len(factors) == len(channels) + (len(counts.families) > 1)
+    scorer.fold(factors[: len(channels)] if fitting else [1.0] * len(channels))
+    return scorer
