@@ -39,7 +39,7 @@ def test_export_import_model_compare_and_rebuild(tmp_path):
     assert run("reader", "--store", one, "--export", export).returncode == 0
     taken = run("reader", "--store", two, "--import", export)
     assert (taken.returncode, taken.stdout) == (0, b"")
-    assert b"1 new sources, 30 new items, 30 new ratings" in taken.stderr
+    assert b"new sources: 1, new articles: 30, new ratings: 30" in taken.stderr
     assert run("reader", "--store", two, "--compare").returncode == 0
 
     model = tmp_path / "mine.plausible"
@@ -76,7 +76,7 @@ def test_bad_calls(tmp_path):
     (tmp_path / "bad.jsonl").write_text("hello\n")
     out = run("reader", "--store", tmp_path / "a.db", "--import", tmp_path / "bad.jsonl")
     assert (out.returncode, out.stdout) == (1, b"")
-    assert b"line 1" in out.stderr
+    assert b"no export of a reader" in out.stderr
 
 
 def test_a_store_in_use_is_refused(tmp_path):

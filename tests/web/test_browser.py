@@ -310,6 +310,12 @@ def test_keys_typed_faster_than_the_reader_answers_are_meant_for_one_entry_each(
     page.close()
 
 
+def arrive(page: Any, head: str) -> None:
+    """Wait for an article and for its script, which takes the keys."""
+    page.get_by_role("heading", level=1, name=head).wait_for()
+    page.wait_for_load_state("load")
+
+
 def test_keys_in_an_article(stocked: Served, browser: Any) -> None:
     context = browser.new_context()
     page = context.new_page()
@@ -317,17 +323,17 @@ def test_keys_in_an_article(stocked: Served, browser: Any) -> None:
     heads = titles(page)
     heading = page.get_by_role("heading", level=1)
     page.locator("[data-entry]").first.click()
-    page.wait_for_url("**/item/**")
+    arrive(page, heads[0])
     page.keyboard.press("j")
-    page.get_by_role("heading", level=1, name=heads[1]).wait_for()
+    arrive(page, heads[1])
     page.keyboard.press("k")
-    page.get_by_role("heading", level=1, name=heads[0]).wait_for()
+    arrive(page, heads[0])
     page.keyboard.press("5")
-    page.get_by_role("heading", level=1, name=heads[1]).wait_for()
+    arrive(page, heads[1])
     page.keyboard.press("s")
-    page.get_by_role("heading", level=1, name=heads[2]).wait_for()
+    arrive(page, heads[2])
     page.keyboard.press("u")
-    page.get_by_role("heading", level=1, name=heads[1]).wait_for()
+    arrive(page, heads[1])
     with context.expect_page() as opened:
         page.keyboard.press("o")
     assert f"127.0.0.1:{stocked.port}" not in opened.value.url

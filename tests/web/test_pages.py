@@ -273,11 +273,11 @@ def test_export_and_import_give_the_same_reader(taught: Reader, tmp_path: object
     assert {source.address for source in opml.read(feeds.content)} == {s.address for s in taught.store.sources()}
     with Reader(Path(str(tmp_path)) / "other.db") as other:
         there = Visitor(other)
-        assert "2 new sources" in there.upload(feeds.content, "feeds.opml")
+        assert "New sources: 2." in there.upload(feeds.content, "feeds.opml")
         text = there.upload(lines.content, "reader.jsonl")
-        assert "40 new articles and 6 new ratings" in text
+        assert "New sources: 0, new articles: 40, new ratings: 6." in text
         assert sorted(event.rating or 0 for event in other.store.events()) == [1, 1, 1, 5, 5, 5]
-        assert "0 new articles" in there.upload(lines.content), "twice is once"
+        assert "new articles: 0" in there.upload(lines.content), "twice is once"
         model = visitor.client.get("/data/reader.plausible").content
         assert Model.load(io.BytesIO(model)) if hasattr(Model, "load") else model[:2] == b"PK"
 
@@ -295,7 +295,7 @@ def test_a_file_that_is_none_changes_nothing(visitor: Visitor, stocked: Reader, 
 
 def test_an_upload_is_known_by_its_content_and_its_name_leads_nowhere(visitor: Visitor) -> None:
     content = b'<opml version="2.0"><body><outline xmlUrl="https://example.org/new.xml" text="New"/></body></opml>'
-    assert "1 new source" in visitor.upload(content, "../../../etc/passwd")
+    assert "New sources: 1." in visitor.upload(content, "../../../etc/passwd")
 
 
 def test_xml_bombs_are_refused(visitor: Visitor, stocked: Reader) -> None:

@@ -108,7 +108,7 @@ def _give(path: str, export_to: str | None, model_to: str | None) -> None:
 
 
 def _take_in(path: str, import_from: str) -> None:
-    from plausible.collecting import opml
+    from plausible.collecting.imports import bring_in
     from plausible.reader.reading import Reader
 
     try:
@@ -116,24 +116,7 @@ def _take_in(path: str, import_from: str) -> None:
     except OSError as error:
         raise CallError(f"{import_from} can't be read: {error.strerror}") from None
     with file, Reader(path) as open_reader:
-        start = file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
-        file.seek(0)
-        if start.startswith(b"PK"):
-            ratings = open_reader.merge_model(file.read())
-            click.echo(f"{import_from}: what was learned from {ratings:,} ratings was added", err=True)
-        elif start.startswith(b"<"):
-            known = {source.address for source in open_reader.store.sources()}
-            new = [source for source in opml.read(file.read()) if source.address not in known]
-            for source in new:
-                open_reader.store.save(source)
-            click.echo(f"{import_from}: {len(new):,} new sources", err=True)
-        else:
-            brought = open_reader.take_in(file)
-            click.echo(
-                f"{import_from}: {brought.sources:,} new sources, {brought.items:,} new items, "
-                f"{brought.ratings:,} new ratings",
-                err=True,
-            )
+        click.echo(f"{import_from}: {bring_in(open_reader, file)}", err=True)
 
 
 def _check(path: str, *, rebuild: bool) -> None:

@@ -177,19 +177,15 @@ def line_up(
         inside &= (shelf.published >= (now - view.span).timestamp()) & (shelf.published <= now.timestamp())
     if view.source is not None:
         inside &= shelf.source == view.source
-    members = np.flatnonzero(inside)
-    if matches is not None:
-        found = shelf.positions(matches)
-        members = found[inside[found]]
+    found = None if matches is None else shelf.positions(matches)
+    if found is not None:
+        matching = np.zeros(len(shelf), bool)
+        matching[found] = True
+        inside &= matching
+    members = standing.order[inside[standing.order]]
     rating, read, place = marks.of(shelf.ids[members])
-    score = standing.score[members]
-
-    # Of near-duplicates one stays: one that was read, else the best.
-    order = np.lexsort((-shelf.published[members], -score, ~read))
-    _, kept = np.unique(shelf.first[members][order], return_index=True)
-    chosen = order[kept]
-    chosen = chosen[np.lexsort((-shelf.published[members][chosen], -score[chosen]))]
-    ones, rating, read, place = members[chosen], rating[chosen], read[chosen], place[chosen]
+    stays = _unfolded(shelf.first[members], read)
+    ones, rating, read, place = members[stays], rating[stays], read[stays], place[stays]
     rank = np.zeros(len(shelf), np.int64)
     rank[ones] = np.arange(1, len(ones) + 1)
 
@@ -206,14 +202,24 @@ def line_up(
     shown = ~read if view.show == "unread" else rating > 0 if view.show == "rated" else np.ones(len(ones), bool)
     if view.order == "newest":
         turn = np.argsort(-shelf.published[ones], kind="stable")
-    elif view.order == "relevance" and matches is not None:
+    elif view.order == "relevance" and found is not None:
         relevance = np.zeros(len(shelf), np.int64)
-        relevance[members] = np.arange(len(members))
+        relevance[found] = np.arange(len(found))
         turn = np.argsort(relevance[ones], kind="stable")
     else:
         turn = np.arange(len(ones))
     side = [ones[turn][(shown & here)[turn]] for here in (above, ~above)]
     return Lineup(standing, side[0], side[1], members, rank, places, int(vetoed.sum()), len(members) - len(ones))
+
+
+def _unfolded(first: Integers, read: Flags) -> Flags:
+    """Which items stay, of near-duplicates in the order of the ranking: one that was read, else the best."""
+    stays = np.bincount(first, minlength=1)[first] == 1
+    several = np.flatnonzero(~stays)
+    several = several[np.argsort(~read[several], kind="stable")]
+    _, kept = np.unique(first[several], return_index=True)
+    stays[several[kept]] = True
+    return np.asarray(stays)
 
 
 def _placed(

@@ -114,6 +114,7 @@ class Rescoring:
             return
         self._fit()
         standing = self._scored(shelf, change)
+        _ = standing.order  # so that no page has to wait for it
         with self._published:
             self.standing = standing
             self._published.notify_all()

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
@@ -112,6 +113,11 @@ class Standing:
     @property
     def score(self) -> Floats:
         return self.learned + self.boosts
+
+    @cached_property
+    def order(self) -> Integers:
+        """The positions of all items by falling score, of equal ones the newest first."""
+        return np.lexsort((-self.shelf.published, -self.score))
 
     def upon(self, shelf: Shelf) -> Standing:
         """The same for other items; new ones stand at 0."""

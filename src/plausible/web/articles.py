@@ -116,7 +116,14 @@ def _article(request: Request) -> Response:
 
 def _changes(request: Request) -> Response:
     reader = reader_of(request)
-    return page(request, "changes.html", change=reader.last_change(), last=_last(reader, request), query="")
+    return page(
+        request,
+        "changes.html",
+        change=reader.last_change(),
+        titles={source.address: source.title or source.address for source in reader.store.sources()},
+        last=_last(reader, request),
+        query="",
+    )
 
 
 def _rate(request: Request, form: FormData) -> Response:

@@ -12,13 +12,12 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute
 
 from plausible.collecting import opml
-from plausible.errors import DataError, PlausibleError
+from plausible.collecting.imports import bring_in
+from plausible.errors import PlausibleError
 from plausible.web.forms import change_at, page_at, upload
-from plausible.web.rendering import count, page, reader_of
+from plausible.web.rendering import page, reader_of
 
 IMPORT_SIZE = 1 << 30
-MODEL_SIZE = 256 << 20
-LIST_SIZE = 8 << 20
 CHUNK = 1 << 16
 
 
@@ -57,41 +56,11 @@ def _import(request: Request, form: FormData) -> Response:
     if given is None:
         return _shown(request, problem="No file was chosen.", status=400)
     try:
-        done = take_in(request, given.file)
+        done = bring_in(reader_of(request), given.file)
     except PlausibleError as error:
         return _shown(request, problem=f"Nothing was imported: {error}", status=400)
+    request.app.state.rounds.wake()
     return _shown(request, done=done)
-
-
-def take_in(request: Request, file: IO[bytes]) -> str:
-    """Import a file of any of the three kinds, told apart by how it begins; what came of it, in words."""
-    reader = reader_of(request)
-    start = file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
-    file.seek(0)
-    if start.startswith(b"PK"):
-        ratings = reader.merge_model(_whole(file, MODEL_SIZE))
-        return f"What another reader learned from {count(ratings, 'rating')} was added."
-    if start.startswith(b"<"):
-        known = {source.address for source in reader.store.sources()}
-        new = [source for source in opml.read(_whole(file, LIST_SIZE)) if source.address not in known]
-        for source in new:
-            reader.store.save(source)
-        request.app.state.rounds.wake()
-        return f"{count(len(new), 'new source')}; they are being read now."
-    if start.startswith(b"{"):
-        brought = reader.take_in(file)
-        return (
-            f"{count(brought.sources, 'new source')}, {count(brought.items, 'new article')}"
-            f" and {count(brought.ratings, 'new rating')}."
-        )
-    raise DataError("the file is no export of a reader (JSON lines), no list of feeds (OPML) and no .plausible file")
-
-
-def _whole(file: IO[bytes], size: int) -> bytes:
-    data = file.read(size + 1)
-    if len(data) > size:
-        raise DataError(f"the file is larger than the {size >> 20} MB that are read of its kind")
-    return data
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:
