@@ -21,6 +21,8 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 PLACES = get_args(Place)
+FORM = 2
+"""Of what is kept for the next start; of another form, the scores are made anew."""
 COLUMNS = ("learned", "boosts", "vetoed", "known", "words")
 
 
@@ -152,6 +154,7 @@ def nothing(shelf: Shelf, link: Link) -> Standing:
 def to_bytes(standing: Standing, calibration: Calibration, interesting_from: int) -> bytes:
     """What is kept of a standing for the next start."""
     head = {
+        "form": FORM,
         "interesting_from": interesting_from,
         "calibration": asdict(calibration),
         "offsets": standing.link.offsets,
@@ -167,11 +170,11 @@ def to_bytes(standing: Standing, calibration: Calibration, interesting_from: int
 
 
 def from_bytes(data: bytes, store: Store, interesting_from: int) -> tuple[Standing, Calibration] | None:
-    """The standing that `to_bytes` gave, for the items that are there now; None if other ratings were interesting."""
+    """The standing that `to_bytes` gave, for the items that are there now; None if it has another form, or others interested."""
     with np.load(io.BytesIO(data), allow_pickle=False) as held:
         columns: dict[str, Any] = {name: held[name] for name in held.files}
     head = json.loads(columns.pop("head").tobytes())
-    if head["interesting_from"] != interesting_from:
+    if head.get("form") != FORM or head["interesting_from"] != interesting_from:
         return None
     old = Shelf(**{name: columns.pop(name) for name in Shelf.__annotations__})
     link = Link(tuple(head["offsets"]))
