@@ -170,7 +170,7 @@ def to_bytes(standing: Standing, calibration: Calibration, interesting_from: int
 
 
 def from_bytes(data: bytes, store: Store, interesting_from: int) -> tuple[Standing, Calibration] | None:
-    """The standing that `to_bytes` gave, for the items that are there now; None if it has another form, or others interested."""
+    """The standing that `to_bytes` gave, for the items that are there now; None if its form or threshold is another."""
     with np.load(io.BytesIO(data), allow_pickle=False) as held:
         columns: dict[str, Any] = {name: held[name] for name in held.files}
     head = json.loads(columns.pop("head").tobytes())
