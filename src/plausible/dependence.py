@@ -254,6 +254,8 @@ class Dependence:
     def _given(self, i: int, j: int, codes: Codes, alone: Floats, own: Any) -> Floats:
         """ln P(cell of j | class, cell of i); without a cell of i, ln P(cell of j | class)."""
         both = (codes[i] >= 0) & (codes[j] >= 0)
+        if not both.any():
+            return alone
         first, second = np.maximum(codes[i], 0), np.maximum(codes[j], 0)
         if own is None:
             logs = self._table(i, j)[first, second]
@@ -281,7 +283,8 @@ class Dependence:
 def tree(pairs: Pairs, classes: int) -> tuple[int, ...]:
     """The parent of each column in the tree of greatest conditional mutual information given the class, -1 for none.
 
-    Friedman, Geiger and Goldszmidt 1997, section 4.1; the first column is the root.
+    Friedman, Geiger and Goldszmidt 1997, section 4.1; the first column is the root. An edge that says less than its
+    parameters cost (Akaike 1974) is left out, so that on few rows this is naive Bayes.
     """
     n = len(pairs.columns)
     information = np.zeros((n, n))
@@ -290,5 +293,8 @@ def tree(pairs: Pairs, classes: int) -> tuple[int, ...]:
         expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True)
         expected = expected / np.maximum(counts.sum(axis=(0, 1)), 1e-300)
         seen = counts > 0
-        information[i, j] = information[j, i] = (counts[seen] * np.log(counts[seen] / expected[seen])).sum()
+        states = [counts.any(axis=axis).sum(axis=0) for axis in (1, 0)]
+        free = np.prod([(number - 1.0).clip(0) for number in states], axis=0)
+        gain = (counts[seen] * np.log(counts[seen] / expected[seen])).sum() - free.sum()
+        information[i, j] = information[j, i] = gain
     return tuple(above[0] if above else -1 for above in spanning_tree(information.tolist(), range(n)))

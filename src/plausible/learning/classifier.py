@@ -55,7 +55,7 @@ class Options:
         if self.rules.dependence != "none":
             said = self.said.kinds or {}
             looked_at = [v.name for v in columns.attributes if v.kind == "continuous" and v.name not in said]
-            cut = {**dict.fromkeys(looked_at, "mdl"), **cut}
+            cut = {**dict.fromkeys(looked_at, "bins"), **cut}
             columns = replace(columns, pairs=True)
         if cut:
             from plausible.bins import with_cuts
@@ -90,7 +90,7 @@ MODELS: dict[str, dict[str, Any]] = {
 """weighted: damped and weighted words, the default. plain: multinomial events, Laplace's rule. book: the same with the
 posterior as it comes, Mitchell 1997, table 6.2, to the letter. auto: chosen by leave-one-out. tan, aode: categorical
 columns lean on one another, in a tree (Friedman, Geiger and Goldszmidt 1997) or each in turn on one (Webb, Boughton and
-Wang 2005); numbers are cut into intervals where the class changes, unless the user says what they are."""
+Wang 2005); numbers are cut into ten intervals of equal frequency, unless the user says what they are."""
 
 PLAIN_OPTIONS = ("events", "smoothing", "prior", "drop_most_frequent", "min_count")
 
