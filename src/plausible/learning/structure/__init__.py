@@ -7,7 +7,8 @@ from plausible.learning.structure.k2 import k2
 from plausible.learning.structure.knowledge import Knowledge
 from plausible.learning.structure.methods import METHODS, learn_structure
 from plausible.learning.structure.pc import pc
-from plausible.learning.structure.scores import SCORES, score_graph
+from plausible.learning.structure.scorers import score_graph
+from plausible.learning.structure.scores import SCORES
 from plausible.learning.structure.search import Progress, Structure
 from plausible.learning.structure.trees import chow_liu, tan
 

@@ -9,34 +9,28 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, islice
-from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from plausible import _native
-from plausible.counting import Counter, Families, count_families, refuse_gaps, state_numbers
+from plausible.counting import Counter, refuse_gaps
 from plausible.errors import CallError, DataError, PlausibleWarning
+from plausible.learning.structure.independence import Test, Tester, tester_of
 from plausible.learning.structure.knowledge import FREE, Knowledge, Limits
 from plausible.learning.structure.pattern import Pattern, members
 from plausible.learning.structure.search import Progress, Structure, Watch, structure
 from plausible.schema import Variable
 
-Test = Literal["g2", "chi2"]
-Chances = npt.NDArray[np.float64]
 Open = tuple[int, int, Iterator[tuple[int, ...]]]
 """A pair that is joined so far, and the sets that were not yet given in its tests."""
 
 AT_ONCE = 16
 """Of each pair, up to so many tests are counted together; the first ones part most pairs."""
 
-MOST_CELLS = 1 << 22
-
 
 def pc(
     counter: Counter,
     *,
-    test: Test = "g2",
+    test: Test | None = None,
     alpha: float = 0.01,
     most_given: int | None = None,
     knowledge: Knowledge = FREE,
@@ -48,8 +42,8 @@ def pc(
     Parameters
     ----------
     counter : Counter
-    test : "g2" or "chi2"
-        G² (likelihood ratio) or Pearson's χ².
+    test : "g2", "chi2" or "fisher-z"
+        G² (likelihood ratio), the usual one, or Pearson's χ²; for continuous variables Fisher's z.
     alpha : float
         A pair with a p-value above this is called independent.
     most_given : int, optional
@@ -60,25 +54,21 @@ def pc(
         When the time is up, edges that were not yet tested stay.
     progress : callable, optional
     """
-    if test not in ("g2", "chi2"):
-        raise CallError(f"unknown test {test!r}; use 'g2' or 'chi2'")
     if not 0 < alpha < 1:
         raise CallError(f"alpha is {alpha}; it lies between 0 and 1, as in .01")
     refuse_gaps(counter, "pc", "structural EM")
     knowledge.only("pc", "required", "forbidden", "tiers", "roots", "leaves")
-    limits = knowledge.limits([variable.name for variable in counter.variables])
+    limits = knowledge.within(counter.variables)
     watch = Watch(seconds, progress)
-    skeleton = _Skeleton(counter, test, alpha, limits)
+    skeleton = _Skeleton(tester_of(counter, test), alpha, limits)
     with watch:
         skeleton.search(len(counter.variables) if most_given is None else most_given, watch)
     return structure(counter.variables, _graph(skeleton, limits, counter.variables), None, watch)
 
 
 class _Skeleton:
-    def __init__(self, counter: Counter, test: Test, alpha: float, limits: Limits) -> None:
-        self.counter = counter
-        self.states = state_numbers(counter.variables)
-        self.test = test
+    def __init__(self, tester: Tester, alpha: float, limits: Limits) -> None:
+        self.chances = tester
         self.alpha = alpha
         self.required = limits.required | limits.required.T
         joined = limits.allowed | limits.allowed.T
@@ -118,22 +108,6 @@ class _Skeleton:
                 self.near[y] &= ~(1 << x)
         watch.step()
         return [(x, y, sets) for x, y, sets in left if (x, y) not in self.separators]
-
-    def chances(self, families: Families) -> Chances:
-        """The p-value of each test: of the first and the last variable, those between given."""
-        order = np.lexsort(families.T[1:])
-        families = families[order]
-        sizes = np.prod(self.states.astype(float)[families], axis=1)
-        cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // MOST_CELLS)) + 1
-        chances = np.empty(len(families))
-        chances[order] = np.concatenate([self.batch(piece) for piece in np.split(families, cuts)])
-        return chances
-
-    def batch(self, families: Families) -> Chances:
-        tables = count_families(self.counter, families)
-        firsts = self.states[families[:, 0]]
-        g2, x2, freedom = _native.dependences(tables.cells, tables.starts, firsts, tables.states)
-        return _native.chi2_tails(g2 if self.test == "g2" else x2, freedom)
 
 
 def _given(x: int, y: int, near: list[tuple[int, ...]], size: int) -> Iterator[tuple[int, ...]]:
