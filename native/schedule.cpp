@@ -49,13 +49,13 @@ class Compiler {
 
     Role role(int v) const { return made.request.roles[v]; }
 
-    // Barren variables, with no evidence or question at or below them, sum to one.
+    // Barren variables, with no evidence or question at or below them, sum to one; they have expected counts, though.
     void relevant() {
         const Request& asked = made.request;
         needed.assign(structure.states.size(), 0);
         std::vector<int> todo;
         for (std::size_t v = 0; v < needed.size(); ++v) {
-            if (role(v) != Role::free || asked.outputs[v] || asked.late[v]) todo.push_back(v);
+            if (asked.everything || role(v) != Role::free || asked.outputs[v] || asked.late[v]) todo.push_back(v);
         }
         todo.insert(todo.end(), asked.joint.begin(), asked.joint.end());
         while (!todo.empty()) {

@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from plausible.decisions import MOST_PROBABLE, Decision
 from plausible.encode import row_cells
 from plausible.errors import CallError, unknown
 from plausible.model import Documents, Model, Scores
 from plausible.priors import m_estimate
+
+if TYPE_CHECKING:
+    from plausible.infer.attribution import Reasons
+    from plausible.infer.evidence import Evidence as Findings
+    from plausible.network import Network
 
 EMPTY = "no text: answered by the prior"
 UNKNOWN = "no known word: answered by the prior"
@@ -304,18 +309,41 @@ class Explanation:
         )
 
 
+@overload
 def explain(
     model: Model, document: str | Mapping[str, Any], label: str | None = None, against: str | None = None
-) -> Explanation:
+) -> Explanation: ...
+
+
+@overload
+def explain(
+    model: Network, document: str, label: str | None = None, against: str | None = None, *, given: Findings
+) -> Reasons: ...
+
+
+def explain(
+    model: Model | Network,
+    document: str | Mapping[str, Any],
+    label: str | None = None,
+    against: str | None = None,
+    *,
+    given: Findings | None = None,
+) -> Explanation | Reasons:
     """The words and values for and against a class, strongest first; they sum to the score.
+
+    Of a network, the findings for and against a state of a variable: see `plausible.infer.reasons`.
 
     Parameters
     ----------
+    model : Model or Network
     document : str, or mapping of column to value
+        Of a network, the name of the variable.
     label : str, optional
         The class to explain; by default the most probable one.
     against : str, optional
         The class to hold it against; by default the most probable other one.
+    given : mapping of str to finding
+        The evidence on a network.
 
     Examples
     --------
@@ -326,7 +354,23 @@ def explain(
     ('ham', 'spam')
     >>> abs(why.score - why.prior - sum(word.weight for word in why.evidence)) < 1e-12
     True
+
+    >>> from plausible import Network
+    >>> states = ("ill", "well")
+    >>> tables = {"state": [0.01, 0.99], "test": [[0.9, 0.1], [0.2, 0.8]]}
+    >>> test = Network({"state": [], "test": ["state"]}, tables, states=states)
+    >>> why = explain(test, "state", "ill", given={"test": "ill"})
+    >>> [(one.finding, round(one.weight, 2)) for one in why.reasons], round(why.prior, 2)
+    ([('test=ill', 1.5)], -4.6)
     """
+    if not isinstance(model, Model):
+        from plausible.infer.attribution import reasons
+
+        if given is None or not isinstance(document, str):
+            raise CallError("of a network, say which variable and given what: explain(network, variable, given=...)")
+        return reasons(model, document, given, label, against)
+    if given is not None:
+        raise CallError("`given` is for networks; a model explains the document itself")
     classes = model.classes
     if len(classes) < 2:
         raise CallError("the model has one class only; there is nothing to hold it against")

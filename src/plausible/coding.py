@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.counting import Cases, code_type
+from plausible.counting import Cases, Mixed, code_type
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.network import Network
 from plausible.schema import Variable
-from plausible.sources import open_source
+from plausible.sources import Source, cell_text, open_source
 
 MOST_NUMBERS = 20
 """A column of numbers with more different ones than this is not taken for categories."""
+
+LOOK = 10_000
+"""So many numbers are looked at first for whether they differ much."""
 
 IDENTIFIER_ROWS = 20
 """From so many rows on, a column whose cells all differ is called an identifier."""
@@ -38,7 +41,7 @@ def read_cases(
 
     Parameters
     ----------
-    given : whatever `open_source` takes: path, SQL text, data frame, list of dictionaries
+    given : a source, or whatever `open_source` takes: path, SQL text, data frame, list of dictionaries
     like : Network or sequence of Variable, optional
         Take these columns with these states; a state that is none of them is a DataError. By default each
         column has the states that occur, numbers by size and text by alphabet.
@@ -59,7 +62,45 @@ def read_cases(
     >>> [variable.states for variable in cases.variables], dict(cases.gaps)
     ([('no', 'yes'), ('yes',)], {'wet': 1})
     """
-    source = open_source(given)
+    read = _read(given, like, keep, drop, cut, gaps, floats=False)
+    return Cases(tuple(variable for variable, _ in read), tuple(codes for _, codes in read), threads)
+
+
+def read_mixed(
+    given: Any,
+    *,
+    like: Network | Sequence[Variable] | None = None,
+    keep: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    cut: int | None = None,
+    gaps: Sequence[str] = ("",),
+    threads: int = 0,
+) -> Mixed:
+    """Read a table once, with numbers as they are: as `read_cases`, but columns of many numbers are continuous.
+
+    Examples
+    --------
+    >>> days = read_mixed([{"rain": i / 8, "wet": str(i > 5)} for i in range(24)])
+    >>> days.numbers["rain"][:3].tolist(), [variable.name for variable in days.cases.variables]
+    ([0.0, 0.125, 0.25], ['wet'])
+    """
+    read = _read(given, like, keep, drop, cut, gaps, floats=True)
+    coded = [(variable, cells) for variable, cells in read if variable.kind == "categorical"]
+    numbers = {variable.name: cells for variable, cells in read if variable.kind == "continuous"}
+    cases = Cases(tuple(variable for variable, _ in coded), tuple(codes for _, codes in coded), threads)
+    return Mixed(cases, numbers, len(read[0][1]) if read else 0)
+
+
+def _read(
+    given: Any,
+    like: Network | Sequence[Variable] | None,
+    keep: Sequence[str] | None,
+    drop: Sequence[str],
+    cut: int | None,
+    gaps: Sequence[str],
+    floats: bool,
+) -> list[tuple[Variable, npt.NDArray[Any]]]:
+    source = given if isinstance(given, Source) else open_source(given)
     if source.documents:
         raise CallError(f"{source.name} holds documents, not a table; give a table with one column a variable")
     for name in (*(keep or ()), *drop):
@@ -70,12 +111,44 @@ def read_cases(
     known = None if like is None else {v.name: v for v in (like.variables if isinstance(like, Network) else like)}
     wanted = keep if keep is not None else source.columns if known is None else known
     names = [name for name in wanted if name not in drop]
-    columns = {name: _Column(None if known is None else known[name], gaps) for name in names}
-    for table in source.tables(names):
+    numeric = [name for name in names if floats and cut is None and name in source.numeric]
+    columns: dict[str, _Column | _Numbers] = {}
+    for name in names:
+        own = None if known is None else known[name]
+        if name in numeric and (own is None or own.kind == "continuous"):
+            columns[name] = _Numbers(own)
+        else:
+            columns[name] = _Column(own, gaps)
+    for table in source.tables(names, [name for name in numeric if isinstance(columns[name], _Numbers)]):
         for name, column in columns.items():
             column.add(table.columns[name], table.place)
-    coded = [column.finish(name, name in source.numeric, cut) for name, column in columns.items()]
-    return Cases(tuple(variable for variable, _ in coded), tuple(codes for _, codes in coded), threads)
+    return [column.finish(name, name in source.numeric, cut) for name, column in columns.items()]
+
+
+class _Numbers:
+    """A column of numbers as it is read; categories after all where there are few different ones."""
+
+    def __init__(self, like: Variable | None) -> None:
+        self.like = like
+        self.chunks: list[npt.NDArray[np.float64]] = []
+
+    def add(self, cells: Any, place: Any) -> None:
+        if np.isinf(cells).any():
+            raise DataError(f"{place(int(np.isinf(cells).argmax()))}: a number is infinite; mend it, or leave it empty")
+        self.chunks.append(np.asarray(cells, dtype=np.float64))
+
+    def finish(self, name: str, numeric: bool, cut: int | None) -> tuple[Variable, npt.NDArray[Any]]:
+        numbers = np.concatenate(self.chunks) if self.chunks else np.zeros(0)
+        self.chunks = []
+        some = numbers[~np.isnan(numbers)]
+        if not len(some):
+            raise DataError(f"column {name!r} has no value at all; leave it out with drop=[{name!r}]")
+        few = None if len(np.unique(some[:LOOK])) > MOST_NUMBERS else np.unique(some)
+        if self.like is not None or few is None or len(few) > MOST_NUMBERS:
+            return self.like or Variable(name, "continuous"), numbers
+        variable = Variable(name, states=tuple(str(cell_text(float(value))) for value in few))
+        codes = np.searchsorted(few, np.nan_to_num(numbers, nan=few[0]))
+        return variable, np.where(np.isnan(numbers), -1, codes).astype(code_type(len(few)))
 
 
 class _Column:
@@ -93,7 +166,7 @@ class _Column:
 
     def add(self, cells: Any, place: Any) -> None:
         codes = np.fromiter(map(self.places.__getitem__, cells), np.int32, len(cells))
-        if self.like is not None and len(self.places) > self.known:
+        if self.like is not None and self.like.kind == "categorical" and len(self.places) > self.known:
             for i, cell in enumerate(cells):
                 if self.places[cell] >= self.known and cell not in self.gaps:
                     said = unknown(f"state of {self.like.name!r}", cell, self.like.states)
@@ -104,6 +177,8 @@ class _Column:
         codes = np.concatenate(self.chunks) if self.chunks else np.zeros(0, dtype=np.int8)
         self.chunks = []
         values = [value for value in self.places if value not in self.gaps]
+        if self.like is not None and self.like.kind == "continuous":
+            return self.like, self._floats(name)[codes]
         if self.like is not None:
             variable = self.like
         elif not values:
@@ -126,6 +201,16 @@ class _Column:
                 )
         state_of = {state: i for i, state in enumerate(variable.states)}
         return variable, self._recode(codes, [state_of.get(str(v), -1) for v in self.places], len(variable.states))
+
+    def _floats(self, name: str) -> npt.NDArray[np.float64]:
+        """The numbers of a column that looked like text, because of what stands for its gaps."""
+        try:
+            numbers = np.array([np.nan if value in self.gaps else float(str(value)) for value in self.places])
+        except ValueError as error:
+            raise DataError(
+                f"column {name!r}: {error}; mend the cell, or say that its text is a gap (gaps=['NA'], --gap NA)"
+            ) from None
+        return numbers
 
     def _recode(self, codes: npt.NDArray[Any], to: list[int], states: int) -> npt.NDArray[Any]:
         to = [-1 if value in self.gaps else code for value, code in zip(self.places, to, strict=True)]

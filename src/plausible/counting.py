@@ -17,6 +17,7 @@ import numpy.typing as npt
 from plausible import _native
 from plausible.cpds import LARGEST_TABLE
 from plausible.errors import CallError, DataError, unknown
+from plausible.regressions import LinearMoments
 from plausible.schema import Schema, Variable
 from plausible.sources import cell_text
 
@@ -159,6 +160,65 @@ class Cases:
     def complete(self) -> Cases:
         """The cases that have no gap at all."""
         return self.select(np.logical_and.reduce([column >= 0 for column in self.codes]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mixed:
+    """Cases with numbers beside states.
+
+    Parameters
+    ----------
+    cases : Cases
+        The categorical columns.
+    numbers : mapping of str to array, shape (rows,)
+        The continuous columns; NaN for a gap.
+    rows : int
+
+    Examples
+    --------
+    >>> wet = Variable("wet", states=("no", "yes"))
+    >>> days = Mixed(Cases((wet,), ([0, 1, 1],)), {"rain": np.array([0.0, 4.0, 6.0])}, 3)
+    >>> days.moments(["wet", "rain"]).mean.tolist()
+    [[0.0], [5.0]]
+    """
+
+    cases: Cases
+    numbers: Mapping[str, npt.NDArray[np.float64]]
+    rows: int
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return (*self.cases.variables, *(Variable(name, "continuous") for name in self.numbers))
+
+    @property
+    def gaps(self) -> Mapping[str, int]:
+        empty = {name: int(np.isnan(column).sum()) for name, column in self.numbers.items()}
+        return {**self.cases.gaps, **{name: n for name, n in empty.items() if n}}
+
+    def counts(self, variables: Sequence[str]) -> Counts:
+        return self.cases.counts(variables)
+
+    def moments(self, family: Sequence[str]) -> LinearMoments:
+        """Of the continuous variables among these, the child last, in each combination of the categorical ones.
+
+        Rows with a gap in the family are left out.
+        """
+        at = places(self.variables)
+        discrete = [positions(at, [name])[0] for name in family if name not in self.numbers]
+        columns = [self.numbers[name] for name in family if name in self.numbers]
+        values = np.stack(columns, axis=1) if columns else np.zeros((self.rows, 0))
+        codes = [self.cases.codes[v] for v in discrete]
+        whole = ~np.isnan(values).any(axis=1)
+        for column in codes:
+            whole &= column >= 0
+        if not whole.all():
+            values, codes = values[whole], [column[whole] for column in codes]
+        return LinearMoments.of(table_shape(self.cases.variables, discrete), codes, values)
+
+    def select(self, keep: npt.ArrayLike) -> Mixed:
+        """The cases of these rows: positions, or one truth value a row."""
+        chosen = np.arange(self.rows)[np.asarray(keep)]
+        return Mixed(self.cases.select(chosen), {n: c[chosen] for n, c in self.numbers.items()}, len(chosen))
 
 
 class FrameCounter:

@@ -5,16 +5,19 @@ Axis order everywhere: parents in order, then the child; C order.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible.errors import CallError, ModelError, unknown
 from plausible.schema import Variable
+from plausible.text import Tokens
 
 Array = npt.NDArray[np.float64]
 
@@ -257,6 +260,116 @@ class LinearGaussian:
         return self.parents[self.intercept.ndim :]
 
 
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A text as a bag of words whose chances hang on one categorical parent (Mitchell 1997, section 6.10).
+
+    The likelihood is that of the words given how many there are; words that are not among `terms` say nothing.
+
+    Parameters
+    ----------
+    child : Variable, text
+    parents : tuple of one Variable, categorical
+    terms : tuple of str
+    values : array, shape (states of the parent, terms)
+        P(a word is this term | state), each row summing to 1; with Bernoulli events P(the text holds the term | state).
+    events : "multinomial" or "bernoulli"
+    tokens : Tokens
+        How a text is cut into terms.
+    length : float
+        The mean number of words of a text that is drawn; multinomial events only.
+
+    Examples
+    --------
+    >>> label, text = Variable("class", states=("ham", "spam")), Variable("text", "text")
+    >>> words = Words(text, (label,), ("meeting", "money"), [[0.9, 0.1], [0.2, 0.8]])
+    >>> np.exp(words.log_likelihood("Money, money!")).round(2).tolist()
+    [0.01, 0.64]
+    """
+
+    child: Variable
+    parents: tuple[Variable, ...]
+    terms: tuple[str, ...]
+    values: Array
+    events: Literal["multinomial", "bernoulli"]
+    tokens: Tokens
+    length: float
+
+    def __init__(
+        self,
+        child: Variable,
+        parents: Sequence[Variable],
+        terms: Sequence[str],
+        values: npt.ArrayLike,
+        events: Literal["multinomial", "bernoulli"] = "multinomial",
+        tokens: Tokens | None = None,
+        length: float = 20.0,
+    ) -> None:
+        if child.kind != "text" or [parent.kind for parent in parents] != ["categorical"]:
+            raise ModelError(
+                f"{child.name!r} as words needs a text child and one categorical parent; give several parents one "
+                "child between them and the text"
+            )
+        if events not in ("multinomial", "bernoulli"):
+            raise ModelError(f"the events of {child.name!r} are {events!r}; use 'multinomial' or 'bernoulli'")
+        if len(set(terms)) < len(terms):
+            twice = next(term for term, times in Counter(terms).items() if times > 1)
+            raise ModelError(f"{child.name!r} has the term {twice!r} twice; name each once")
+        if not 0 <= length < np.inf:
+            raise ModelError(f"the length of {child.name!r} is {length!r}; give a mean number of words from 0 up")
+        words = Variable(child.name, states=tuple(terms))
+        if events == "multinomial" and terms:
+            chances = Table(words, parents, values).values
+        else:
+            chances = numbers(values, f"the words of {child.name!r}").copy()
+            shape = table_shape(words, parents)
+            if chances.shape != shape:
+                raise ModelError(f"the words of {child.name!r} have shape {chances.shape}, not {shape}")
+            if not ((chances >= 0) & (chances <= 1)).all():
+                raise ModelError(f"the words of {child.name!r} hold a number that is no probability; mend it")
+            chances.flags.writeable = False
+        fields = (child, tuple(parents), tuple(terms), chances, events, tokens or Tokens(), float(length))
+        for name, value in zip(self.__dataclass_fields__, fields, strict=True):
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"Words({conditional(self.child, self.parents)}, {len(self.terms)} terms)"
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {term: i for i, term in enumerate(self.terms)}
+
+    @cached_property
+    def _logs(self) -> tuple[Array, Array]:
+        """What a term adds to the log-likelihood of each state, shape (terms, states), and what all start with."""
+        with np.errstate(divide="ignore"):
+            present, absent = np.log(self.values.T), np.log1p(-self.values.T)
+        if self.events == "multinomial":
+            return present, np.zeros(len(self.values))
+        return present, absent
+
+    def log_likelihood(self, text: str) -> Array:
+        """ln P(text | state) of each state of the parent, in nats."""
+        found = Counter(self.tokens.of(text))
+        known = [(self._places[term], times) for term, times in found.items() if term in self._places]
+        at = [place for place, _ in known]
+        present, absent = self._logs
+        if self.events == "multinomial":
+            return np.asarray(sum((times * present[place] for place, times in known), absent))
+        without = np.ones(len(self.terms), dtype=bool)
+        without[at] = False
+        return np.asarray(present[at].sum(axis=0) + absent[without].sum(axis=0))
+
+    def draw(self, state: int, rng: np.random.Generator) -> str:
+        """The words of a text, drawn, with blanks between them."""
+        chances = self.values[state]
+        if self.events == "bernoulli":
+            chosen = np.flatnonzero(rng.random(len(chances)) < chances)
+        else:
+            chosen = rng.choice(len(chances), rng.poisson(self.length) if len(chances) else 0, p=chances)
+        return " ".join(self.terms[place] for place in chosen)
+
+
 def as_table(cpd: CPD) -> Table:
     """The distribution as a table; ModelError where it has none."""
     if isinstance(cpd, Table):
@@ -264,8 +377,8 @@ def as_table(cpd: CPD) -> Table:
     if isinstance(cpd, NoisyMax):
         return cpd.table()
     raise ModelError(
-        f"{cpd.child.name!r} ({type(cpd).__name__}) is not categorical, so it has no table; "
-        "use the queries for Gaussian networks"
+        f"{cpd.child.name!r} is {cpd.child.kind}, so it has no table, which is needed here; ask of networks with "
+        "numbers with `ask_mixed`, and write them, or texts, as .plausible"
     )
 
 

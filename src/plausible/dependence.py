@@ -184,6 +184,11 @@ class Dependence:
         above = enumerate(self.parents or ())
         return [(self.names[parent], self.names[child]) for child, parent in above if parent >= 0]
 
+    def given(self, other: str, name: str) -> Floats:
+        """P(state of `name` | class, state of `other`), shape (states of other, states of name, classes)."""
+        out: Floats = np.exp(self._table(self.names.index(other), self.names.index(name)))
+        return out
+
     def add(
         self, scores: Floats, cells: Mapping[str, Any], own: tuple[npt.NDArray[np.int32], Floats] | None
     ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:

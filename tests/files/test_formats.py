@@ -20,7 +20,8 @@ from plausible.files.spelling import identifier
 from plausible.network import Network
 from plausible.schema import Variable
 
-TABLES = [form for form in FORMATS if form.name != "gaussian"]
+EXACT = [form for form in FORMATS if form.name != "gaussian"]
+TABLES = [form for form in EXACT if form.name != "plausible"]
 BY_NAME = {form.name: form for form in FORMATS}
 ODD = r"""aZ09_ -+/<>&'.,;:|(){}[]%#\=é雨ǅ🌧_x41_"""
 
@@ -97,13 +98,18 @@ def same(a: Network, b: Network) -> None:
             assert np.array_equal(as_table(x).values, as_table(y).values)
 
 
-@pytest.mark.parametrize("form", TABLES, ids=lambda form: form.name)
+def located(form: Format, where: str) -> re.Pattern[str]:
+    """How an error begins: a text has lines and columns, a zip is damaged as a whole."""
+    return re.compile(where if form.name == "plausible" else rf"{where}, line \d+, column \d+: ")
+
+
+@pytest.mark.parametrize("form", EXACT, ids=lambda form: form.name)
 @given(network=networks())
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_round_trip_is_exact(form: Format, network: Network) -> None:
     if form.name == "bif":
         network = plain_quotes(network)
-    same(network, form.parse(form.render(network).encode(), "x"))
+    same(network, form.parse(form.render(network), "x"))
 
 
 def plain_quotes(network: Network) -> Network:
@@ -130,19 +136,19 @@ def test_files(form: Format, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 def test_looks_are_told_apart(form: Format) -> None:
-    assert format_of("file", form.render(example(form)).encode()) is form
+    assert format_of("file", form.render(example(form))) is form
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 @pytest.mark.filterwarnings("ignore:.*taken as")
 def test_a_file_cut_anywhere_is_located_or_complete(form: Format) -> None:
     network = example(form)
-    source = form.render(network).encode()
+    source = form.render(network)
     for end in range(len(source)):
         try:
             found = form.parse(source[:end], "cut")
-        except DataError as error:
-            check(re.match(r"cut, line \d+, column \d+: ", str(error)), (end, error))
+        except (DataError, ModelError) as error:
+            check(located(form, "cut").match(str(error)), (end, error))
         else:
             assert len(found) in (0, len(network)) or form.name == "bif", end
 
@@ -152,7 +158,7 @@ def test_a_file_cut_anywhere_is_located_or_complete(form: Format) -> None:
 @settings(max_examples=80, deadline=None)
 @pytest.mark.filterwarnings("ignore:.*taken as")
 def test_noise_gives_located_errors(form: Format, data: st.DataObject) -> None:
-    source = bytearray(form.render(example(form)).encode())
+    source = bytearray(form.render(example(form)))
     if data.draw(st.booleans()):
         for _ in range(data.draw(st.integers(1, 4))):
             at = data.draw(st.integers(0, len(source) - 1))
@@ -163,8 +169,8 @@ def test_noise_gives_located_errors(form: Format, data: st.DataObject) -> None:
         source = bytearray(data.draw(st.binary(max_size=60)))
     try:
         network = form.parse(bytes(source), "noise")
-    except DataError as error:
-        check(re.match(r"noise, line \d+, column \d+: ", str(error)), error)
+    except (DataError, ModelError) as error:
+        check(located(form, "noise").match(str(error)), error)
     else:
         for name in network.names:
             if not isinstance(network[name], LinearGaussian):
@@ -173,7 +179,7 @@ def test_noise_gives_located_errors(form: Format, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("form", TABLES, ids=lambda form: form.name)
 def test_rows_that_miss_one(form: Format) -> None:
-    text = form.render(example(form))
+    text = form.render(example(form)).decode()
     assert text.count("0.7") == 2
     at = text.rindex("0.7")
     near = form.parse((text[:at] + "0.7000003" + text[at + 3 :]).encode(), "x")
@@ -187,14 +193,14 @@ def test_rows_that_miss_one(form: Format) -> None:
 @pytest.mark.parametrize("form", TABLES, ids=lambda form: form.name)
 @pytest.mark.parametrize("bad", ["nan", "-0.7", "x", "inf", "1_0"])
 def test_bad_numbers(form: Format, bad: str) -> None:
-    text = form.render(example(form))
+    text = form.render(example(form)).decode()
     with pytest.raises(DataError, match=r"line \d+, column \d+: .*"):
         form.parse(text.replace("0.7", bad).encode(), "x")
 
 
 @pytest.mark.parametrize("form", TABLES, ids=lambda form: form.name)
 def test_repeated_states_and_double_definitions(form: Format) -> None:
-    text = form.render(example(form))
+    text = form.render(example(form)).decode()
     plus, minus = ("12+", "-1") if "12+" in text else map(identifier, ("12+", "-1"))
     with pytest.raises(DataError, match=r"line \d+, column \d+: .*'-1' twice"):
         form.parse(text.replace(plus, minus).encode(), "x")
@@ -209,17 +215,17 @@ def test_repeated_states_and_double_definitions(form: Format) -> None:
 
 @pytest.mark.parametrize("form", TABLES, ids=lambda form: form.name)
 def test_numbers_missing_or_too_many(form: Format) -> None:
-    text = form.render(example(form))
+    text = form.render(example(form)).decode()
     at = text.rindex("0.7")
     for changed in (text[:at] + text[at + 3 :], f"{text[:at]}0.7 0.1{text[at + 3 :]}"):
         with pytest.raises(DataError, match=r"line \d+, column \d+"):
             form.parse(changed.replace(", ;", ";").encode(), "x")
 
 
-@pytest.mark.parametrize("form", TABLES, ids=lambda form: form.name)
+@pytest.mark.parametrize("form", EXACT, ids=lambda form: form.name)
 def test_one_state(form: Format) -> None:
     network = Network(None, [Table(Variable("only", states=("so",)), (), [1.0])], name="n")
-    same(network, form.parse(form.render(network).encode(), "x"))
+    same(network, form.parse(form.render(network), "x"))
 
 
 def test_two_formats_one_network(tmp_path: Path) -> None:
@@ -252,7 +258,7 @@ def test_noisy_max_stays_one_in_xdsl() -> None:
         ),
     ]
     network = Network(None, cpds, name="noisy")
-    text = BY_NAME["xdsl"].render(network)
+    text = BY_NAME["xdsl"].render(network).decode()
     found = BY_NAME["xdsl"].parse(text.encode(), "x")
     same(network, found)
     assert isinstance(found["ill"], NoisyMax)
@@ -357,7 +363,7 @@ def test_hugin_extras() -> None:
     network = BY_NAME["net"].parse(text, "x")
     assert network.properties["A"] == ('label = "Asia?"', "position = (1 2)")
     assert as_table(network["B"]).values.tolist() == [[0.5, 0.5], [0.5, 0.5]]
-    same(network, BY_NAME["net"].parse(BY_NAME["net"].render(network).encode(), "x"))
+    same(network, BY_NAME["net"].parse(BY_NAME["net"].render(network), "x"))
     with pytest.raises(DataError, match="line 1, column 1: 'utility' is not read"):
         BY_NAME["net"].parse(b"utility U { }", "x")
 
@@ -368,7 +374,7 @@ def test_looking_takes_no_time_for_comments_without_end() -> None:
 
 def test_conditional_gaussians_in_net() -> None:
     net = BY_NAME["net"]
-    same(gaussians(), net.parse(net.render(gaussians()).encode(), "x"))
+    same(gaussians(), net.parse(net.render(gaussians()), "x"))
     sex, part = Variable("sex", states=("f", "m")), Variable("part", states=("a", "b", "c"))
     x, y = Variable("x é", "continuous"), Variable("y", "continuous")
     rng = np.random.default_rng(1)
@@ -379,7 +385,7 @@ def test_conditional_gaussians_in_net() -> None:
         LinearGaussian(y, (sex, part, x), rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 1)), rng.random((2, 3))),
     ]
     network = Network(None, cpds, name="mixed")
-    same(network, net.parse(net.render(network).encode(), "x"))
+    same(network, net.parse(net.render(network), "x"))
     text = b"""continuous node A { } continuous node B { }
     potential (A) { data = ( normal(0, 1) ); }
     potential (B | A) { data = normal ( 1.5 + A - 2*A + .5, 1e-3 ); }"""
@@ -401,7 +407,7 @@ def test_conditional_gaussians_in_net() -> None:
 
 
 def test_content_is_believed_before_the_suffix(tmp_path: Path) -> None:
-    (tmp_path / "a.bif").write_text(BY_NAME["xmlbif"].render(example(BY_NAME["xmlbif"])))
+    (tmp_path / "a.bif").write_bytes(BY_NAME["xmlbif"].render(example(BY_NAME["xmlbif"])))
     same(example(BY_NAME["xmlbif"]), read(tmp_path / "a.bif"))
 
 
@@ -425,7 +431,7 @@ def test_refusals(tmp_path: Path) -> None:
         read(tmp_path / "cut.net.gz")
     with pytest.raises(ModelError, match="not linear Gaussian"):
         write(network, tmp_path / "a.json")
-    with pytest.raises(ModelError, match="not categorical"):
+    with pytest.raises(ModelError, match="so it has no table"):
         write(gaussians(), tmp_path / "a.bif")
     with pytest.raises(CallError, match=r"U\+0001, which XML can't carry"):
         BY_NAME["xmlbif"].render(Network(None, [Table(Variable("a\x01", states=("b",)), (), [1.0])]))

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import as_ours, collections, rules
 
-from plausible import CallError, DataError, Model, ModelError, Rules, Smoothing, Tokens, load, save
+from plausible import CallError, DataError, Model, ModelError, Rules, Smoothing, Tokens, Variable, load, save
 from plausible.encode import Columns
 from plausible.files.atomic import replacing
 from plausible.model import Reading
@@ -94,6 +94,16 @@ def test_round_trip_of_any_model(path: Path, pairs: tuple[list[str], list[str]],
     model.update(*pairs)
     save(model, path)
     assert same(load(path), model)
+
+
+def test_fractional_weights_come_back(path: Path) -> None:
+    model = Model(reading=Reading(Columns((), "y", (Variable("a"),), "w")))
+    model.update({"a": ["x", "z", "x"]}, ["yes", "no", "no"], weights=np.array([0.5, 1.25, 0.7]))
+    save(model, path)
+    again = load(path)
+    assert (again.counts.of("yes"), again.counts.of("no")) == (0.5, 1.95)
+    cells = {"a": ["x", "z", None]}
+    assert np.array_equal(np.asarray(again.scores(cells).log_posterior), np.asarray(model.scores(cells).log_posterior))
 
 
 def test_a_loaded_model_goes_on_learning(path: Path) -> None:
@@ -453,24 +463,21 @@ def test_interrupted(tmp_path: Path) -> None:
     save(a_model(), target)
     old = target.read_bytes()
     script = (
-        "import sys, time\n"
-        "import plausible.files.model as files\n"
-        "from plausible import Model\n"
-        "add = files._add\n"
-        "def slow(archive, name, data):\n"
-        "    add(archive, name, data)\n"
-        "    print(name, flush=True)\n"
+        "import os, sys, time\n"
+        "from plausible import Model, save\n"
+        "def slow(file):\n"
+        "    print('on its way', flush=True)\n"
         "    time.sleep(60)\n"
-        "files._add = slow\n"
+        "os.fsync = slow\n"
         "model = Model()\n"
         "model.update(['new'], ['x'])\n"
-        "files.save(model, sys.argv[1])\n"
+        "save(model, sys.argv[1])\n"
     )
     child = subprocess.Popen(
         [sys.executable, "-c", script, str(target)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert child.stdout is not None
-    assert child.stdout.readline() == "model.json\n"
+    assert child.stdout.readline() == "on its way\n"
     child.send_signal(signal.SIGINT)
     _, complaint = child.communicate(timeout=30)
     assert "KeyboardInterrupt" in complaint

@@ -125,8 +125,6 @@ def test_impossible_evidence() -> None:
         loopy(asia(), given)
     with pytest.raises(Impossible, match="either=no, lung=yes"):
         sample(asia(), 10, given)
-    with pytest.raises(CallError, match="only exact inference"):
-        weighting(asia(), {"dysp": [0.5, 0.5]})
     with pytest.raises(CallError, match="can't draw -1"):
         sample(asia(), -1)
     assert sample(asia(), 0).shape == (0, 8)
@@ -153,7 +151,58 @@ def test_nothing_to_ask(method: Method) -> None:
     assert estimate(Network(), method=method, precision=0.1).posteriors == {}
 
 
-@pytest.mark.parametrize("method", ["weighting", "gibbs", "loopy"])
-def test_soft_evidence_is_for_exact_inference(method: Method) -> None:
-    with pytest.raises(CallError, match=r"'smoke' has a distribution.*ask with method 'exact'"):
-        estimate(asia(), {"smoke": [0.3, 0.7]}, method)
+SOFT = {"smoke": [0.3, 0.7], "xray": "yes"}
+TWO = {"smoke": [0.3, 0.7], "dysp": {"yes": 0.6, "no": 0.4}, "asia": "yes"}
+
+
+@pytest.mark.parametrize(("method", "given"), [(weighting, SOFT), (weighting, TWO), (gibbs, SOFT)])
+@pytest.mark.parametrize("seed", range(3))
+def test_distributions_as_evidence_with_honest_errors(method: object, given: object, seed: int) -> None:
+    found = method(asia(), given, seed=seed)  # type: ignore[operator]
+    off = misses(asia(), found, given)
+    assert np.sqrt((off**2).mean()) < 2.5
+    assert found.posteriors["smoke"] == pytest.approx([0.3, 0.7], abs=1e-8)
+    if found.log_probability is not None:
+        assert found.log_probability == pytest.approx(ask(asia(), given).log_probability, abs=0.05)  # type: ignore[arg-type]
+
+
+def test_distributions_as_evidence_in_loopy_propagation() -> None:
+    chain = random_network(4, nodes=5, most_parents=1)
+    given = {"v0": np.full(len(chain["v0"].child.states), 1 / len(chain["v0"].child.states)), "v1": "s1"}
+    exact = ask(chain, given)
+    for name, values in loopy(chain, given).posteriors.items():
+        assert values == pytest.approx(exact.posteriors[name], abs=1e-7)
+    found = loopy(asia(), TWO)
+    assert found.posteriors["smoke"] == pytest.approx([0.3, 0.7], abs=1e-7)
+    assert found.posteriors["dysp"] == pytest.approx([0.6, 0.4], abs=1e-7)
+    assert found.posteriors["lung"] == pytest.approx(ask(asia(), TWO).posteriors["lung"], abs=0.02)
+
+
+def test_cases_with_a_distribution_as_evidence() -> None:
+    cases = sample(asia(), 20_000, TWO, seed=2)
+    at = asia().names.index
+    assert np.bincount(cases[:, at("smoke")]) / 20_000 == pytest.approx([0.3, 0.7], abs=0.02)
+    assert np.bincount(cases[:, at("lung")]) / 20_000 == pytest.approx(ask(asia(), TWO).posteriors["lung"], abs=0.02)
+
+
+def test_distributions_that_can_not_be() -> None:
+    given = {"lung": "yes", "either": [0.5, 0.5]}
+    for method in (gibbs, weighting, loopy):
+        with pytest.raises(CallError, match=r"impossible|agrees with the evidence|can't hold"):
+            method(asia(), given)  # type: ignore[operator]
+    with pytest.raises(CallError, match=r"'smoke' and 'dysp' have one.*'weighting' or 'loopy'"):
+        gibbs(asia(), TWO)
+
+
+def test_auto_has_an_answer_where_exact_inference_is_too_large() -> None:
+    assert estimate(asia(), GIVEN, memory=1).method == "weighting"
+    rare = Network(
+        {f"v{i}": [f"v{i - 1}"] if i else [] for i in range(12)},
+        {"v0": [1 - 1e-9, 1e-9], **{f"v{i}": [[1, 0], [0.5, 0.5]] for i in range(1, 12)}},
+        states=("0", "1"),
+    )
+    found = estimate(rare, {"v11": "1"}, memory=1)
+    assert found.method == "loopy"
+    assert found.posteriors["v0"][1] == pytest.approx(1)
+    with pytest.raises(CallError, match=r"too rare for weighting.*method 'loopy'"):
+        weighting(rare, {"v11": "1"})

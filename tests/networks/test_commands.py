@@ -109,7 +109,10 @@ def test_methods(run: Run, rain: Path, method: str) -> None:
         (["query", "{}", "--given", "rain=yes"], "did you mean 'Rain'?"),
         (["query", "{}", "--given", "Rain=#2"], "variable 'Rain' has no state #2: its 2 states are #0 to #1"),
         (["query", "{}", "--do", "Rain=Yes"], "did you mean 'yes'?"),
-        (["query", "{}", "--given", "Rain=soft:.2,.8", "--method", "gibbs"], "ask with method 'exact'"),
+        (
+            ["query", "{}", "--given", "Rain=soft:.2,.8", "--given", "Grass=soft:.2,.3,.5", "--method", "gibbs"],
+            "'weighting' or 'loopy'",
+        ),
         (["query", "{}", "--given", "Rain"], "write VARIABLE=state, such as Rain=no"),
         (["query", "{}", "--given", "Rain=yes", "--given", "Rain=no"], "given twice"),
         (["query", "{}", "--given", "Rain=yes", "--given", "a=b=yes"], "probability 0"),

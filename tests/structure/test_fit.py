@@ -94,7 +94,7 @@ def test_a_network_as_prior():
 def test_what_can_not_be_fitted_is_said():
     cases = random_cases(1, (2, 2), 20, gaps=0.3)
     graph = Graph({"v1": ["v0"]})
-    with pytest.raises(DataError, match=r"fit needs every cell.*use em"):
+    with pytest.raises(DataError, match=r"fit needs every cell.*use fit_hidden"):
         fit(graph, cases)
     whole = cases.complete()
     with pytest.raises(CallError, match=r"unknown rule 'laplas'.*did you mean 'laplace'"):

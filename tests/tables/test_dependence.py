@@ -20,6 +20,7 @@ from plausible.columns import Columns
 from plausible.errors import CallError, DataError, ModelError
 from plausible.files.model import from_bytes, to_bytes
 from plausible.model import Model, Reading
+from plausible.naive_bayes import star
 from plausible.priors import Rules
 from plausible.schema import Variable
 
@@ -150,6 +151,25 @@ def test_reasons_sum_to_the_score(pairs, query, kind):
     scores = np.asarray(model.scores(cells([query])).log_posterior)[0]
     at = [model.classes.index(name) for name in (why.label, why.against)]
     assert why.score == pytest.approx(scores[at[0]] - scores[at[1]], abs=1e-9)
+
+
+@given(ROWS, ROW)
+def test_a_tree_as_a_network_answers_alike(pairs, query):
+    pairs = [({**row, "size": None}, label) for row, label in pairs]
+    model = learned(pairs, "tan", 2.0)
+    parents = {child: parent for parent, child in model.dependence.arcs}
+    seen = {name: {row[name] for row, _ in pairs} for name in NAMES[:3]}
+    kept = {name: value for name, value in query.items() if value is not None and value in seen.get(name, ())}
+    kept = {name: value for name, value in kept.items() if parents.get(name, name) in kept}
+    network = star(model)
+    found = plausible.posteriors(network, kept)["class"] if kept else np.exp(model.log_prior())
+    query = {**dict.fromkeys(NAMES), **kept}
+    assert np.allclose(found, probabilities(model.scores(cells([query])))[0], atol=1e-9)
+
+
+def test_an_average_of_networks_is_no_network():
+    with pytest.raises(ModelError, match="dependence tan"):
+        star(learned([({**dict.fromkeys(NAMES), "colour": "a"}, "x")], "aode"))
 
 
 def test_a_pair_that_was_never_there_is_not_forgotten():

@@ -84,9 +84,9 @@ def classify(
       cat letter.txt | plausible classify mail.plausible -
     """
     from plausible.decisions import Decision, cost
-    from plausible.files.model import load
+    from plausible.files.model import load_model
 
-    model = load(model_file)
+    model = load_model(model_file)
     decision = Decision(dict(map(cost, costs)), unsure_below)
     read = _read(model, sources, where, encoding, strict=strict)
     records = _answers(model, read, decision, probabilities, threads)
@@ -143,9 +143,9 @@ def rank(
     """
     from plausible.answers import how_many
     from plausible.answers import rank as ranked
-    from plausible.files.model import load
+    from plausible.files.model import load_model
 
-    model = load(model_file)
+    model = load_model(model_file)
     wanted = _share(top)
     entries: list[tuple[bool, float, int, Ranked, str, str]] = []
     for batch in _read(model, sources, where, encoding):
@@ -221,9 +221,9 @@ def explain(
       plausible explain loans.plausible loans.csv --row 17 --bits
     """
     from plausible.answers import explain as why
-    from plausible.files.model import load
+    from plausible.files.model import load_model
 
-    model = load(model_file)
+    model = load_model(model_file)
     result = why(model, _single(model, source, where, encoding, row), label, against)
     result = result.in_bits() if bits else result
     record = {**asdict(result), "columns": result.by_column()}
@@ -290,9 +290,9 @@ def words(model_file: str, label: str | None, top: int, format_: show.Format | N
     `ratio` is how much more probable the word is in the class than in the others.
     """
     from plausible.answers import words as words_of
-    from plausible.files.model import load
+    from plausible.files.model import load_model
 
-    model = load(model_file)
+    model = load_model(model_file)
     columns = ["class", "word", "ratio", "probability", "seen", "seen_elsewhere"]
     show.rows(
         (
@@ -341,9 +341,9 @@ def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -
         return
     if given:
         raise CallError("--given is for networks; this is a model of documents")
-    from plausible.files.model import load
+    from plausible.files.model import load_model
 
-    model = load(model_file)
+    model = load_model(model_file)
     classes = {name: model.counts.of(name) for name in model.classes}
     columns = described(model) if model.variables else {}
     record = {

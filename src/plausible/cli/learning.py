@@ -222,13 +222,13 @@ def estimate(model_file: str, output: str, format_: show.Format | None, **given:
     \b
       plausible estimate mail.plausible --smoothing m=100 --drop-most-frequent 100 -o new.plausible
     """
-    from plausible.files.model import load, save
+    from plausible.files.model import load_model, save
     from plausible.priors import parsed
 
     changes = rule_changes(given)
     if changes.get("smoothing") == "auto":
         raise CallError("the smoothing can't be chosen without documents; learn with --smoothing auto")
-    model = load(model_file).estimate(**parsed(changes))
+    model = load_model(model_file).estimate(**parsed(changes))
     save(model, output)
     _show_model(output, model, format_)
 
@@ -245,11 +245,11 @@ def merge(models: tuple[str, ...], output: str, format_: show.Format | None) -> 
 
     The rules (smoothing, vocabulary) are those of the first.
     """
-    from plausible.files.model import load, save
+    from plausible.files.model import load_model, save
 
-    whole = load(models[0])
+    whole = load_model(models[0])
     for name in models[1:]:
-        whole.merge(load(name))
+        whole.merge(load_model(name))
     save(whole, output)
     _show_model(output, whole, format_)
 
@@ -278,10 +278,10 @@ def forget(
     """
     from plausible.columns import learned_columns
     from plausible.encode import batches
-    from plausible.files.model import load, save
+    from plausible.files.model import load_model, save
     from plausible.sources import open_source
 
-    model = load(model_file)
+    model = load_model(model_file)
     if label is not None:
         model.class_index(label)
     source = open_source(sources[0] if len(sources) == 1 else list(sources), headers=model.reading.headers)

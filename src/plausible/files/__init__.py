@@ -23,12 +23,15 @@ HEAD = 1 << 16
 LARGEST_FILE = 1 << 30
 """Bytes of the longest text that is read (1 GB): a small gzip file can unpack to any length."""
 
+NETWORK_START = re.compile(rb"\APK\x03\x04.{26}network\.json", re.DOTALL)
+"""How a model file begins that holds a network; others hold a model of classes."""
+
 BLANK = rb"\A(?:\xef\xbb\xbf)?(?:\s|//[^\n]*\n|(?>/\*.*?\*/)|[%#][^\n]*\n)*+"
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format. Its module has `parse_<name>(bytes, where)` and `render_<name>(network)`.
+    """A file format. Its module has `parse_<name>(bytes, where)` and `render_<name>(network)`, text or bytes.
 
     Attributes
     ----------
@@ -47,9 +50,10 @@ class Format:
         """The network in the text; DataError with line and column where it is damaged."""
         return cast("Network", self._function("parse")(source, where))
 
-    def render(self, network: Network) -> str:
-        """The network as a text in this format."""
-        return cast(str, self._function("render")(network))
+    def render(self, network: Network) -> bytes:
+        """The network in this format."""
+        rendered: str | bytes = self._function("render")(network)
+        return rendered.encode() if isinstance(rendered, str) else rendered
 
     def _function(self, verb: str) -> Any:
         return getattr(import_module(f"plausible.files.{self.name}"), f"{verb}_{self.name}")
@@ -68,6 +72,7 @@ FORMATS = (
     _format("dsl", ".dsl", looks=BLANK + rb"net\s+\w+\s*\{"),
     _format("dsc", ".dsc", looks=BLANK + rb"belief\s+network\b"),
     _format("gaussian", ".json", looks=rb'\A\s*\{\s*"(nodes|arcs|cpds)"'),
+    _format("plausible", ".plausible", looks=rb"\APK\x03\x04.{26}(network|model)\.json"),
 )
 
 
@@ -88,15 +93,17 @@ def format_of(path: str | os.PathLike[str], head: bytes = b"") -> Format | None:
 
 
 def is_network(path: str | os.PathLike[str]) -> bool:
-    """Whether a file looks like a network in one of the formats, or is named like one."""
+    """Whether a file looks like a network in one of the formats, or is named like one; not so a model of classes."""
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD)
         if head[:2] == b"\x1f\x8b":
             head = zlib.decompressobj(wbits=31).decompress(head, HEAD)
     except (OSError, zlib.error):
-        return format_of(path) is not None
-    return not head.startswith(b"PK") and format_of(path, head) is not None
+        head = b""
+    if head.startswith(b"PK"):
+        return NETWORK_START.match(head) is not None
+    return format_of(path, head) is not None and _suffix(path) != ".plausible"
 
 
 def read(path: str | os.PathLike[str], format: str | None = None) -> Network:
@@ -156,10 +163,10 @@ def write(network: Network, path: str | os.PathLike[str], format: str | None = N
     Network('Network', 1 variable, 0 arcs)
     """
     form = written_format(path, format)
-    text = form.render(network).encode()
+    data = form.render(network)
     packed = Path(path).suffix.lower() == ".gz"
     with replacing(path) as file:
-        file.write(gzip.compress(text, mtime=0) if packed else text)
+        file.write(gzip.compress(data, mtime=0) if packed else data)
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:

@@ -19,42 +19,55 @@ Nothing in the file can run code. The same counts and rules give the same bytes,
 
 from __future__ import annotations
 
-import ast
-import io
-import json
 import math
 import os
-import struct
-import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plausible.calibration import Calibration
 from plausible.columns import PAIRS, Columns
 from plausible.counts import Counts
-from plausible.errors import CallError, ModelError, PlausibleError
+from plausible.errors import CallError
+from plausible.files import NETWORK_START
+from plausible.files.archive import array, npy, only, packed, unpacked
 from plausible.files.atomic import replacing
 from plausible.model import Model, Reading
 from plausible.priors import Rules, Smoothing
 from plausible.schema import Variable
 from plausible.text import Tokens
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from plausible.counted import Counted
+    from plausible.network import Network
+
 TEXT = ("terms", "sizes.npy", "labels.npy", "documents.npy", "occurrences.npy", "masses.npy")
 CATEGORICAL = ("states.json", "sizes.npy", "labels.npy", "counts.npy")
 CONTINUOUS = ("exponents.npy", "sizes.npy", "digits.npy")
 PAIRED = ("sizes.npy", "firsts.npy", "seconds.npy", "labels.npy", "counts.npy")
-MOST_UNPACKED = 200
-"""A file that unpacks to more than this many times its size is no model."""
-_MAGIC = b"\x93NUMPY\x01\x00"
 
 
-def save(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write a model; the file is replaced whole or not at all."""
+def save(model: Model | Network | Counted, path: str | os.PathLike[str]) -> None:
+    """Write a model, or a network with or without its counts; the file is replaced whole or not at all.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from plausible.network import Network
+    >>> coin = Network({"coin": []}, {"coin": [0.5, 0.5]}, states=("heads", "tails"))
+    >>> with TemporaryDirectory() as folder:
+    ...     save(coin, f"{folder}/coin.plausible")
+    ...     load(f"{folder}/coin.plausible")
+    Network(1 variable, 0 arcs)
+    """
+    if isinstance(model, Model):
+        data = to_bytes(model)
+    else:
+        from plausible.files.plausible import render_plausible
+
+        data = render_plausible(model)
     with replacing(path) as file:
-        file.write(to_bytes(model))
+        file.write(data)
 
 
 def to_bytes(model: Model) -> bytes:
@@ -62,7 +75,6 @@ def to_bytes(model: Model) -> bytes:
     order = model.counts.order()
     kept = [i for i in sorted(range(len(order)), key=order.__getitem__) if model.counts.documents[i]]
     head = {
-        "plausible": FORMAT,
         "classes": model.classes,
         "documents": [model.counts.documents[i] for i in kept],
         "tokens": {"ngrams": model.tokens.ngrams, "chars": model.tokens.chars, "stem": model.tokens.stem},
@@ -71,15 +83,13 @@ def to_bytes(model: Model) -> bytes:
         "calibration": _calibration_to_json(model.calibration),
         "choice": model.choice,
     }
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        _add(archive, "model.json", json.dumps(head, ensure_ascii=False, indent=1).encode())
-        for start, name, members in _families(model.reading.columns):
-            exported = model.counts.families[name].export(order)
-            for member in members:
-                value = exported[member.split(".")[0]]
-                _add(archive, f"{start}.{member}", value if isinstance(value, bytes) else _npy(*value))
-    return held.getvalue()
+    members: dict[str, bytes] = {}
+    for start, name, names in _families(model.reading.columns):
+        exported = model.counts.families[name].export(order)
+        for member in names:
+            value = exported[member.split(".")[0]]
+            members[f"{start}.{member}"] = value if isinstance(value, bytes) else npy(*value)
+    return packed("model.json", head, members)
 
 
 def _families(columns: Columns) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -92,8 +102,8 @@ def _families(columns: Columns) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         yield "pairs", PAIRS, PAIRED
 
 
-def load(path: str | os.PathLike[str]) -> Model:
-    """Read a model.
+def load(path: str | os.PathLike[str]) -> Model | Network | Counted:
+    """Read a model or a network that `save` wrote; with its counts, if it was learned here.
 
     Raises
     ------
@@ -102,60 +112,54 @@ def load(path: str | os.PathLike[str]) -> Model:
     ModelError
         If it is damaged, of a newer version, or no model at all.
     """
+    data, name = _read(path)
+    if NETWORK_START.match(data):
+        from plausible.files.plausible import parse_counted
+
+        return parse_counted(data, name)
+    return from_bytes(data, name)
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Read a model that learns and classifies; CallError where the file holds a network."""
+    data, name = _read(path)
+    if NETWORK_START.match(data):
+        raise CallError(f"{name} holds a belief network, not a model of classes; ask it with `plausible query {name}`")
+    return from_bytes(data, name)
+
+
+def load_counted(path: str | os.PathLike[str]) -> Counted:
+    """Read a network with the counts it was learned from; CallError where the file has none."""
+    from plausible.counted import Counted
+    from plausible.files.plausible import parse_counted
+
+    data, name = _read(path)
+    found = parse_counted(data, name) if NETWORK_START.match(data) else None
+    if isinstance(found, Counted):
+        return found
+    raise CallError(
+        f"{name} holds no network with the counts it was learned from; a model file keeps them: "
+        "`plausible learn cases.csv --network net.bif -o net.plausible`"
+    )
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[bytes, str]:
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:
-            data = file.read()
+            return file.read(), name
     except FileNotFoundError:
         raise CallError(f"there is no model {name!r}; `plausible learn … -o {name}` makes one") from None
     except OSError as error:
         raise CallError(f"{name} can't be read: {error.strerror or error}") from None
-    return from_bytes(data, name)
 
 
 def from_bytes(data: bytes, name: str = "the model") -> Model:
     """The model that `to_bytes` gave; `name` is for messages."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _model(_members(archive, len(data), name), name)
-    except PlausibleError as error:
-        raise error if isinstance(error, ModelError) else _damaged(name, error) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
-        raise ModelError(
-            f"{name} is no whole plausible model (not a zip, truncated or damaged); learn it anew"
-        ) from None
-    except Exception as error:  # what damage brings about has no bounds: a missing key, a wrong type, bad UTF-8
-        raise _damaged(name, error) from None
+    return unpacked(data, name, "model.json", lambda head, members: _model(head, members, name))
 
 
-def _damaged(name: str, error: Exception) -> ModelError:
-    return ModelError(f"{name} is damaged ({error or type(error).__name__}); learn it anew")
-
-
-def _members(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, bytes]:
-    infos = archive.infolist()
-    if sum(info.file_size for info in infos) > MOST_UNPACKED * size + (1 << 20):
-        raise ModelError(f"{name} would unpack to more than {MOST_UNPACKED} times its size; it is no plausible model")
-    members: dict[str, bytes] = {}
-    for info in infos:
-        if info.filename in members:
-            raise ModelError(f"{name} holds {info.filename!r} twice; it is no plausible model")
-        if info.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
-            raise ModelError(f"{name} is packed in a way that no plausible model is; it is no plausible model")
-        with archive.open(info) as member:
-            members[info.filename] = member.read(info.file_size + 1)
-    if "model.json" not in members:
-        raise ModelError(f"{name} holds no model.json; it is no plausible model")
-    return members
-
-
-def _model(members: dict[str, bytes], name: str) -> Model:
-    head: dict[str, Any] = json.loads(members["model.json"])
-    version = head["plausible"]
-    if not isinstance(version, int) or version < 1:
-        raise ValueError("it states no format version")
-    if version > FORMAT:
-        raise ModelError(f"{name} has format {version}, and this plausible reads up to {FORMAT}; upgrade plausible")
+def _model(head: dict[str, Any], members: dict[str, bytes], name: str) -> Model:
     classes, documents = head["classes"], head["documents"]
     if not all(isinstance(label, str) and label for label in classes):
         raise ValueError("a class has no name")
@@ -173,13 +177,11 @@ def _model(members: dict[str, bytes], name: str) -> Model:
         calibration=_calibration_from_json(head["calibration"]),
     )
     model.choice = str(head["choice"])
-    wanted = {f"{start}.{member}" for start, _, members_ in _families(model.reading.columns) for member in members_}
-    odd = next((member for member in members if member not in wanted and member != "model.json"), None)
-    if odd is not None:
-        raise ModelError(f"{name} holds an unexpected member {odd!r}; it is no plausible model")
-    for start, family, names in _families(model.reading.columns):
+    families = list(_families(model.reading.columns))
+    only(members, {f"{start}.{member}" for start, _, names in families for member in names}, name)
+    for start, family, names in families:
         arrays: dict[str, Any] = {
-            member.split(".")[0]: _array(data) if member.endswith(".npy") else data
+            member.split(".")[0]: array(data) if member.endswith(".npy") else data
             for member in names
             for data in [members[f"{start}.{member}"]]
         }
@@ -273,34 +275,3 @@ def _calibration_from_json(given: dict[str, Any] | None) -> Calibration | None:
     if not all(type(x) in (int, float) and math.isfinite(x) for x in numbers) or not 0 <= given["tail"] < 1:
         raise ValueError("its calibration is out of range")
     return Calibration(**{**given, "factors": tuple(given["factors"])})
-
-
-def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
-    info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-    info.compress_type = zipfile.ZIP_DEFLATED
-    info.external_attr = 0o644 << 16
-    archive.writestr(info, data)
-
-
-def _npy(kind: str, data: bytes) -> bytes:
-    """The bytes of a one-dimensional `.npy` file, without numpy, whose import costs more than a whole answer."""
-    order = "|" if kind == "u1" else "<"
-    head = f"{{'descr': '{order}{kind}', 'fortran_order': False, 'shape': ({len(data) // int(kind[1:])},), }}"
-    head += " " * (-(len(_MAGIC) + 2 + len(head) + 1) % 64) + "\n"
-    return _MAGIC + struct.pack("<H", len(head)) + head.encode("ascii") + data
-
-
-def _array(data: bytes) -> tuple[str, bytes]:
-    if data[: len(_MAGIC)] != _MAGIC:
-        raise ValueError("an array is not in .npy format 1.0")
-    (size,) = struct.unpack_from("<H", data, len(_MAGIC))
-    start = len(_MAGIC) + 2 + size
-    head = ast.literal_eval(data[len(_MAGIC) + 2 : start].decode("ascii"))
-    kind = head["descr"][1:]
-    if (
-        kind not in ("u1", "u2", "u4", "u8")
-        or head["fortran_order"]
-        or head["shape"] != ((len(data) - start) // int(kind[1:]),)
-    ):
-        raise ValueError("an array is not whole")
-    return kind, data[start:]

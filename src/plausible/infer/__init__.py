@@ -7,6 +7,7 @@ from plausible.infer.analysis import (
     value_of_observing,
 )
 from plausible.infer.approximate import Estimate, estimate, gibbs, loopy, sample, weighting
+from plausible.infer.attribution import Reason, Reasons, reasons
 from plausible.infer.engine import Cost, Engine, Impossible, cost, engine
 from plausible.infer.evidence import Evidence, Likelihood, Not, Soft
 from plausible.infer.exact import (
@@ -37,6 +38,8 @@ __all__ = [
     "MixedAnswer",
     "Mixture",
     "Not",
+    "Reason",
+    "Reasons",
     "Soft",
     "ask",
     "ask_mixed",
@@ -57,6 +60,7 @@ __all__ = [
     "predict",
     "probability",
     "query",
+    "reasons",
     "sample",
     "sample_mixed",
     "value_of_observing",

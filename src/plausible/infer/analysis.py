@@ -103,7 +103,7 @@ def value_of_observing(network: Network, variable: str, given: Evidence | None =
     before = ask(network, known).posteriors
     if known.get(variable) is not None:
         raise CallError(f"{variable!r} is in the evidence already; ask about a variable that isn't")
-    candidates = [name for name in network.names if name != variable and name not in known]
+    candidates = [name for name in before if name != variable and name not in known]
     gains = dict.fromkeys(candidates, 0.0)
     states = engine(network).variables[engine(network).position(variable)].states
     for state, chance in zip(states, before[variable].tolist(), strict=True):

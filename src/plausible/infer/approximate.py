@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, log
 from typing import Literal
 
@@ -14,7 +16,7 @@ from plausible.cpds import Array
 from plausible.errors import CallError
 from plausible.infer.engine import Engine, Findings, Impossible, engine
 from plausible.infer.evidence import Evidence
-from plausible.infer.exact import ask, explain_impossible
+from plausible.infer.exact import ask, explain_impossible, fitted, soft_as_weights
 from plausible.network import Network
 
 Method = Literal["auto", "exact", "weighting", "gibbs", "loopy"]
@@ -27,6 +29,9 @@ BATCH = 64
 
 CHAINS = 16
 """Gibbs chains, from whose differences the error is worked out."""
+
+SOFT_TOLERANCE = 1e-9
+"""How near the distributions given as evidence are met."""
 
 LARGEST_BLOCK = 4096
 """Table entries of the variables that Gibbs sampling draws at once."""
@@ -56,7 +61,7 @@ class Estimate:
 def sample(
     network: Network, count: int, given: Evidence | None = None, *, seed: int = 0, threads: int = 0
 ) -> npt.NDArray[np.int32]:
-    """Independent cases as state indices, shape (count, variables).
+    """Independent cases as state indices, shape (count, variables); texts, which have no states, are left out.
 
     With evidence they are drawn exactly from the posterior through the junction tree, however rare the
     evidence is. The same seed gives the same cases on any number of threads.
@@ -71,7 +76,9 @@ def sample(
     if count < 0:
         raise CallError(f"can't draw {count} cases; give a number from 0 up")
     tree = engine(network)
-    found = _findings(tree, given)
+    found = tree.findings(given)
+    if found.soft:
+        found = soft_as_weights(tree, found, None)
     if not found.seen and not found.weighed:
         none, empty = np.zeros(0, dtype=np.int32), np.zeros(0)
         states, _ = _native.sample(tree.tree, tree.order, tree.values, none, empty, count, seed, threads)
@@ -79,8 +86,12 @@ def sample(
     schedule = tree.schedule(found.seen, found.weighed, range(len(tree.states)))
     total, cases = schedule.draw(tree.values, *tree.case(found), count, seed, threads)
     if total == -inf:
-        raise explain_impossible(tree, found)
+        raise explain_impossible(tree, found.given)
     return np.ascontiguousarray(cases[:, : len(tree.names)])
+
+
+class NoSample(CallError):
+    """No sample agrees with the evidence."""
 
 
 def weighting(
@@ -95,10 +106,33 @@ def weighting(
     """Likelihood weighting (Fung and Chang 1990; Shachter and Peot 1990).
 
     Draws `samples` cases, rounded up to whole blocks of 1,024; with `precision`, stops as soon as no
-    standard error is above it.
+    standard error is above it. A distribution as evidence is fitted to all samples by raking their weights;
+    the errors are then those of the weights found, which is more than they need to be (Deville and Särndal 1992).
     """
     tree = engine(network)
-    found = _findings(tree, given)
+    found = tree.findings(given)
+    weigh = partial(_weighted, tree, samples=samples, seed=seed, threads=threads)
+    if not found.soft:
+        return weigh(found, precision=precision)
+
+    def marginals(weighed: Findings) -> Callable[[int], Array]:
+        beliefs = weigh(weighed).posteriors
+        return lambda i: beliefs[tree.names[i]]
+
+    def lost(name: str) -> CallError:
+        return NoSample(
+            f"no sample has a state to which the distribution asked for {name!r} gives weight: it is too rare for "
+            "weighting, or impossible; ask by loopy propagation (method 'loopy')"
+        )
+
+    raked = fitted(tree, found, marginals, SOFT_TOLERANCE, lost)
+    log_probability = weigh(replace(found, soft={})).log_probability
+    return replace(weigh(raked), log_probability=log_probability)
+
+
+def _weighted(
+    tree: Engine, found: Findings, *, samples: int, precision: float | None = None, seed: int, threads: int
+) -> Estimate:
     seen, weight = _clamped(tree, found)
     blocks = max(1, -(-samples // BLOCK))
     top, sums, done = -inf, np.zeros(2 + 2 * tree.starts[-1]), 0
@@ -117,15 +151,15 @@ def weighting(
         if precision is not None and _weighted_errors(sums).max(initial=0) <= precision:
             break
     if top == -inf:
-        raise CallError(
+        raise NoSample(
             f"none of {done * BLOCK:,} samples agrees with the evidence: it is too rare for weighting, or "
-            "impossible; ask exactly"
+            "impossible; ask by loopy propagation (method 'loopy')"
         )
     total, squares = sums[0], sums[1]
     return Estimate(
         _by_name(tree, sums[2::2] / total),
         _by_name(tree, _weighted_errors(sums)),
-        top + log(total / (done * BLOCK)),
+        top + log(total / (done * BLOCK)) + found.scale,
         done * BLOCK,
         float(total**2 / squares),
         "weighting",
@@ -153,9 +187,53 @@ def gibbs(
 
     Blocks are as large as an exact draw of their variables stays cheap. `sweeps` is in all, shared by the
     chains after a tenth more to warm up; with `precision`, stops as soon as no standard error is above it.
+    A distribution as evidence is taken apart: chains for each of the variable's states, mixed as it says.
+
+    Raises
+    ------
+    CallError
+        Where several distributions are given: how likely their states are together is not known to the chains.
     """
     tree = engine(network)
-    found = _findings(tree, given)
+    found = tree.findings(given)
+    draw = partial(_swept, tree, precision=precision, seed=seed, threads=threads)
+    if not found.soft:
+        return draw(found, sweeps)
+    if len(found.soft) > 1:
+        names = " and ".join(repr(tree.names[i]) for i in found.soft)
+        raise CallError(
+            f"Gibbs sampling takes one distribution as evidence, but {names} have one; ask by method 'weighting' or "
+            "'loopy', or exactly"
+        )
+    ((i, target),) = found.soft.items()
+    if not (found.weighed.get(i, np.ones_like(target))[target > 0] > 0).all():
+        raise _ruled_out(tree.names[i])
+    rest = {j: weight for j, weight in found.weighed.items() if j != i}
+    strata = [
+        draw(replace(found, seen={**found.seen, i: state}, weighed=rest, soft={}), sweeps // len(target))
+        for state in np.flatnonzero(target).tolist()
+    ]
+    shares = target[target > 0]
+
+    def mixed(parts: Iterable[Mapping[str, Array]], power: int) -> dict[str, Array]:
+        parts = list(parts)
+        return {
+            name: sum(share**power * part[name] ** power for share, part in zip(shares, parts, strict=True))
+            ** (1 / power)
+            for name in tree.names
+        }
+
+    return Estimate(
+        mixed((part.posteriors for part in strata), 1),
+        mixed((part.errors for part in strata), 2),
+        None,
+        sum(part.samples for part in strata),
+        min(part.effective for part in strata),
+        "gibbs",
+    )
+
+
+def _swept(tree: Engine, found: Findings, sweeps: int, *, precision: float | None, seed: int, threads: int) -> Estimate:
     free = [i for i in tree.order if i not in found.seen]
     blocks = _blocks(tree, found, free) or [tree.schedule(found.seen, (), ())]
     states = _starts(tree, found, seed, threads)
@@ -212,9 +290,9 @@ def _starts(tree: Engine, found: Findings, seed: int, threads: int) -> npt.NDArr
     likely = np.argsort(-logs, kind="stable")[:CHAINS]
     likely = likely[logs[likely] > -inf]
     if not len(likely):
-        raise CallError(
+        raise NoSample(
             f"none of {64 * BLOCK:,} samples agrees with the evidence, so Gibbs sampling has nowhere to "
-            "start; ask exactly, or by loopy propagation"
+            "start; ask by loopy propagation (method 'loopy')"
         )
     return np.ascontiguousarray(states[:, np.resize(likely, CHAINS)].T)
 
@@ -227,9 +305,24 @@ def loopy(
     precision: float = 1e-9,
     rounds: int = 1_000,
 ) -> Estimate:
-    """Loopy belief propagation (Murphy, Weiss and Jordan 1999): exact on trees, else an approximation."""
+    """Loopy belief propagation (Murphy, Weiss and Jordan 1999): exact on trees, else an approximation.
+
+    Distributions as evidence are fitted to the beliefs that it gives.
+    """
     tree = engine(network)
-    found = _findings(tree, given)
+    found = tree.findings(given)
+    propagate = partial(_propagated, tree, damping=damping, precision=precision, rounds=rounds)
+    if found.soft:
+
+        def marginals(weighed: Findings) -> Callable[[int], Array]:
+            beliefs = propagate(weighed).posteriors
+            return lambda i: beliefs[tree.names[i]]
+
+        found = fitted(tree, found, marginals, max(precision, SOFT_TOLERANCE), _ruled_out)
+    return propagate(found)
+
+
+def _propagated(tree: Engine, found: Findings, *, damping: float, precision: float, rounds: int) -> Estimate:
     likelihood = np.ones(tree.starts[-1])
     for i, values in found.weighed.items():
         likelihood[tree.starts[i] : tree.starts[i + 1]] = values
@@ -242,6 +335,14 @@ def loopy(
     return Estimate(_by_name(tree, beliefs), errors, None, used, inf, "loopy")
 
 
+def _ruled_out(name: str) -> Impossible:
+    return Impossible(
+        f"the distribution asked for {name!r} gives weight to a state that the rest makes impossible; "
+        "take that state out",
+        (name,),
+    )
+
+
 def estimate(
     network: Network,
     given: Evidence | None = None,
@@ -252,7 +353,11 @@ def estimate(
     threads: int = 0,
     memory: float | None = None,
 ) -> Estimate:
-    """The posterior of every variable by the method named; "auto" is exact where that is affordable."""
+    """The posterior of every variable by the method named.
+
+    "auto" is exact where that is affordable, else by weighting, and by loopy propagation where no sample agrees with
+    the evidence.
+    """
     if method == "weighting":
         return weighting(network, given, precision=precision, seed=seed, threads=threads)
     if method == "gibbs":
@@ -265,21 +370,13 @@ def estimate(
     found = tree.findings(given)
     schedule = tree.schedule(found.seen, {**found.weighed, **found.soft}, memory=inf)
     if method == "auto" and not tree.affordable(schedule, memory):
-        return weighting(network, given, precision=precision, seed=seed, threads=threads)
+        try:
+            return weighting(network, given, precision=precision, seed=seed, threads=threads)
+        except NoSample:
+            return loopy(network, given)
     answer = ask(network, given, memory=memory)
     errors = {name: np.zeros_like(values) for name, values in answer.posteriors.items()}
     return Estimate(answer.posteriors, errors, answer.log_probability, 0, inf, "exact")
-
-
-def _findings(tree: Engine, given: Evidence | None) -> Findings:
-    found = tree.findings(given)
-    if found.soft:
-        name = tree.names[next(iter(found.soft))]
-        raise CallError(
-            f"{name!r} has a distribution as evidence, which only exact inference takes; ask with method 'exact', "
-            "or give a likelihood"
-        )
-    return found
 
 
 def _clamped(tree: Engine, found: Findings) -> tuple[npt.NDArray[np.int32], Array]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from math import inf
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from plausible import _native
-from plausible.cpds import Array, state_index
+from plausible.cpds import Array, Words, state_index
 from plausible.errors import CallError
 from plausible.infer.evidence import (
     Evidence,
@@ -19,6 +20,7 @@ from plausible.infer.evidence import (
     Soft,
     distribution,
     refuse,
+    text_likelihood,
     unknown_variable,
     weights,
 )
@@ -67,20 +69,28 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Evidence by position: states seen, likelihoods, and distributions that are to hold afterwards."""
+    """Evidence by position: states seen, likelihoods, and distributions that are to hold afterwards.
+
+    `scale` is the natural log of what the likelihoods were divided by, and `given` the evidence as it was given.
+    """
 
     seen: dict[int, int]
     weighed: dict[int, Array]
     soft: dict[int, Array]
+    scale: float = 0.0
+    given: Evidence = field(default_factory=dict)
 
 
 class Engine:
     """The compiled side of one network.
 
-    Positions are those of the network's variables; hidden links of wide noisy-max families come after.
+    Positions are those of the network's categorical variables; hidden links of wide noisy-max families come after.
+    Texts have no position: a text that is given is a likelihood on its parent.
     """
 
     def __init__(self, network: Network) -> None:
+        self.texts = {name: cpd for name, cpd in network.cpds.items() if isinstance(cpd, Words)}
+        network = network.without(*self.texts) if self.texts else network
         families = Families.of(network)
         self.names = network.names
         self.variables = network.variables
@@ -110,14 +120,21 @@ class Engine:
         try:
             return self.index[name]
         except (KeyError, TypeError):
-            raise unknown_variable(name, self.names) from None
+            if name in self.texts:
+                raise CallError(f"{name!r} is a text: it can be given, and drawn, but has no posterior") from None
+            raise unknown_variable(name, (*self.names, *self.texts)) from None
 
     def findings(self, given: Evidence | None) -> Findings:
         """Evidence checked and by position."""
         if not isinstance(given, Mapping | None):
             raise CallError(f"evidence is a mapping from variables to what is known of them, not {given!r}")
-        found = Findings({}, {}, {})
-        for name, finding in (given or {}).items():
+        found = Findings({}, {}, {}, given=given or {})
+        texts: dict[int, Array] = {}
+        for name, finding in found.given.items():
+            if cpd := self.texts.get(name):
+                i = self.position(cpd.parents[0].name)
+                texts[i] = texts.get(i, 0.0) + text_likelihood(cpd, finding)
+                continue
             i = self.position(name)
             variable = self.variables[i]
             if isinstance(finding, (str, int, np.integer, np.bool_)):
@@ -130,7 +147,7 @@ class Engine:
                 found.soft[i] = distribution(variable, finding)
             else:
                 raise refuse(variable, finding)
-        return found
+        return _with_texts(found, texts, self.states) if texts else found
 
     def schedule(
         self,
@@ -196,11 +213,25 @@ class Engine:
         return states, weight
 
 
+def _with_texts(found: Findings, texts: Mapping[int, Array], states: npt.NDArray[np.int32]) -> Findings:
+    """Evidence to which texts are added: `{their parent: log-likelihood of each of its states}`."""
+    seen, weighed, scale = dict(found.seen), dict(found.weighed), 0.0
+    for i, logs in texts.items():
+        if i in seen and logs[seen[i]] > -inf:
+            scale += float(logs[seen[i]])
+            continue
+        own = np.eye(states[i])[seen.pop(i)] if i in seen else weighed.get(i, np.ones(states[i]))
+        top = float(logs[own > 0].max())
+        weighed[i] = own * np.exp(logs - top) if top > -inf else np.zeros(states[i])
+        scale += top if top > -inf else 0.0
+    return replace(found, seen=seen, weighed=weighed, scale=scale)
+
+
 def cost(network: Network, given: Evidence | None = None) -> Cost:
     """What the exact posteriors of all variables would take, worked out before any table is made."""
     tree = engine(network)
     found = tree.findings(given)
-    return tree.cost(tree.schedule(found.seen, {**found.weighed, **found.soft}, memory=float("inf")))
+    return tree.cost(tree.schedule(found.seen, {**found.weighed, **found.soft}, memory=inf))
 
 
 _engines: WeakKeyDictionary[Network, Engine] = WeakKeyDictionary()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plausible.cpds import Array, state_index
+from plausible.cpds import Array, Words, state_index
 from plausible.errors import CallError, unknown
 from plausible.schema import Variable
 
@@ -43,7 +43,7 @@ class Soft:
 
 
 Finding = str | int | Not | Likelihood | Soft | Vector
-"""A state by name or index; what it is not; likelihoods; or a distribution, which is soft evidence."""
+"""A state by name or index, or a text; what it is not; likelihoods; or a distribution, which is soft evidence."""
 
 Evidence = Mapping[str, Finding]
 
@@ -57,6 +57,13 @@ def weights(variable: Variable, finding: Not | Likelihood) -> Array:
     if not mask.any():
         raise CallError(f"all states of {variable.name!r} are ruled out; leave one")
     return mask
+
+
+def text_likelihood(cpd: Words, finding: object) -> Array:
+    """ln P(text | state) of each state of the text's parent."""
+    if not isinstance(finding, str):
+        raise CallError(f"{cpd.child.name!r} is a text: give it as a string, not {finding!r}")
+    return cpd.log_likelihood(finding)
 
 
 def distribution(variable: Variable, values: Vector) -> Array:

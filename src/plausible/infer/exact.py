@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from math import comb, exp, inf
+from textwrap import shorten
 
 import numpy as np
 
 from plausible.cpds import Array
 from plausible.errors import CallError
 from plausible.infer.engine import Engine, Findings, Impossible, engine
-from plausible.infer.evidence import Evidence
+from plausible.infer.evidence import Evidence, Finding
 from plausible.network import Network
 
 SOFT_TOLERANCE = 1e-13
@@ -81,16 +83,17 @@ def ask(
     log = None
     if found.soft:
         log = _log(tree, found, memory)
-        found = _soft_as_weights(tree, found, memory)
+        found = soft_as_weights(tree, found, memory)
     schedule = tree.schedule(found.seen, found.weighed, outputs, memory=memory)
     total, flat, _ = schedule.run(tree.values, *tree.case(found))
     if total == -inf:
-        raise explain_impossible(tree, found)
+        raise explain_impossible(tree, found.given)
+    log = total + found.scale if log is None else log
     if outputs is None:
-        return Answer({name: flat[a:b] for name, a, b in tree.spans}, total if log is None else log)
+        return Answer({name: flat[a:b] for name, a, b in tree.spans}, log)
     places = schedule.places
     posteriors = {tree.names[i]: flat[places[i] : places[i] + len(tree.variables[i].states)] for i in outputs}
-    return Answer(posteriors, total if log is None else log)
+    return Answer(posteriors, log)
 
 
 def posteriors(
@@ -152,12 +155,12 @@ def joint(
         raise CallError(f"a variable is asked for twice in {list(variables)}; name each once")
     found = tree.findings(given)
     if found.soft:
-        found = _soft_as_weights(tree, found, memory)
+        found = soft_as_weights(tree, found, memory)
     free = tuple(sorted(i for i in asked if i not in found.seen))
     schedule = tree.schedule(found.seen, found.weighed, (), free, memory=memory)
     total, _, flat = schedule.run(tree.values, *tree.case(found))
     if total == -inf:
-        raise explain_impossible(tree, found)
+        raise explain_impossible(tree, found.given)
     order = schedule.joint
     table = flat.reshape([len(tree.variables[i].states) for i in order])
     inner = table.transpose([order.index(i) for i in asked if i not in found.seen])
@@ -212,58 +215,69 @@ def explanation(
     tree = engine(network)
     found = tree.findings(given)
     if found.soft:
-        found = _soft_as_weights(tree, found, memory)
+        found = soft_as_weights(tree, found, memory)
     asked = range(len(tree.names)) if variables is None else [tree.position(name) for name in variables]
     late = tuple(sorted(i for i in set(asked) if i not in found.seen))
     schedule = tree.schedule(found.seen, found.weighed, (), (), late, memory=memory)
     total, states = schedule.most_probable(tree.values, *tree.case(found))
     if total == -inf:
-        raise explain_impossible(tree, found)
-    return Explanation({tree.names[i]: tree.variables[i].states[states[i]] for i in asked}, total)
+        raise explain_impossible(tree, found.given)
+    return Explanation({tree.names[i]: tree.variables[i].states[states[i]] for i in asked}, total + found.scale)
 
 
 def conflict(network: Network, given: Evidence, *, memory: float | None = None) -> float:
     """log( product of P(finding) / P(evidence) ); above 0 the findings speak against each other.
 
-    Jensen, Chamberlain, Nordahl and Jensen 1990.
+    Jensen, Chamberlain, Nordahl and Jensen 1990. Distributions as evidence are no event: left out.
     """
     tree = engine(network)
-    found = tree.findings(given)
-    whole = _log(tree, found, memory)
-    alone = sum(_log(tree, _only(found, [i]), memory) for i in (*found.seen, *found.weighed))
+    whole = _log(tree, tree.findings(given), memory)
+    alone = sum(_log(tree, tree.findings({name: finding}), memory) for name, finding in given.items())
     return inf if whole == -inf else alone - whole
 
 
-def _log(tree: Engine, found: Findings, memory: float | None) -> float:
+def _log(tree: Engine, found: Findings, memory: float | None = None) -> float:
     schedule = tree.schedule(found.seen, found.weighed, (), memory=memory)
-    return schedule.run(tree.values, *tree.case(found))[0]
+    return schedule.run(tree.values, *tree.case(found))[0] + found.scale
 
 
-def _soft_as_weights(tree: Engine, found: Findings, memory: float | None) -> Findings:
-    """Likelihoods under which the variables with soft evidence have the distributions asked for.
+def soft_as_weights(tree: Engine, found: Findings, memory: float | None) -> Findings:
+    """Likelihoods under which the variables with soft evidence have the distributions asked for."""
+    schedule = tree.schedule(found.seen, {**found.weighed, **found.soft}, found.soft, memory=memory)
 
-    Iterated proportional fitting (Deming and Stephan 1940; Peng, Zhang and Pan 2010).
+    def marginals(weighed: Findings) -> Callable[[int], Array]:
+        total, flat, _ = schedule.run(tree.values, *tree.case(weighed))
+        return lambda i: flat[schedule.places[i] :][: tree.states[i]] if total > -inf else np.zeros(tree.states[i])
+
+    return fitted(tree, found, marginals, SOFT_TOLERANCE, partial(explain_impossible, tree, found.given))
+
+
+def fitted(
+    tree: Engine,
+    found: Findings,
+    marginals: Callable[[Findings], Callable[[int], Array]],
+    tolerance: float,
+    lost: Callable[[str], CallError],
+) -> Findings:
+    """Soft evidence as the likelihoods that bring it about, by whatever method tells the marginals under them.
+
+    Iterated proportional fitting (Deming and Stephan 1940; Peng, Zhang and Pan 2010): each round scales the
+    likelihoods of one variable after the other, until none is off by more than the tolerance. `lost` gives the error
+    where a state of a variable has no share that could be scaled.
     """
-    weighed = dict(found.weighed)
-    weighed.update({i: (target > 0).astype(np.float64) for i, target in found.soft.items()})
-    schedule = tree.schedule(found.seen, weighed, found.soft, memory=memory)
-    gap = inf
+    weighed, gap = dict(_with_supports(found).weighed), inf
     for rounds in range(SOFT_ROUNDS):
         before, gap = gap, 0.0
         for i, target in found.soft.items():
-            total, flat, _ = schedule.run(tree.values, *tree.case(Findings(found.seen, weighed, {})))
-            place = schedule.places[i]
-            now = flat[place : place + len(target)]
-            if total == -inf or (now[target > 0] == 0).any():
-                if rounds == 0:
-                    raise explain_impossible(tree, Findings(found.seen, weighed, {}), tree.names[i])
-                raise _disagree(tree, found, before)
+            now = marginals(replace(found, weighed=weighed, soft={}))(i)
+            if (now[target > 0] == 0).any():
+                raise lost(tree.names[i]) if rounds == 0 else _disagree(tree, found, before)
             gap = max(gap, float(np.abs(now - target).max()))
             ratio = np.divide(target, now, out=np.zeros_like(target), where=now > 0)
             weighed[i] = weighed[i] * ratio
             weighed[i] = weighed[i] / weighed[i].max()
-        if gap < SOFT_TOLERANCE or len(found.soft) == 1:
-            return Findings(found.seen, weighed, {})
+        if gap < tolerance:
+            return replace(found, weighed=weighed, soft={})
     raise _disagree(tree, found, gap)
 
 
@@ -275,31 +289,22 @@ def _disagree(tree: Engine, found: Findings, gap: float) -> CallError:
     )
 
 
-def _only(found: Findings, kept: Sequence[int]) -> Findings:
-    return replace(
-        found,
-        seen={i: found.seen[i] for i in kept if i in found.seen},
-        weighed={i: found.weighed[i] for i in kept if i in found.weighed},
-        soft={},
-    )
-
-
-def explain_impossible(tree: Engine, found: Findings, soft: str | None = None) -> Impossible:
+def explain_impossible(tree: Engine, given: Evidence, soft: str = "") -> Impossible:
     """The error for evidence of probability 0, with a smallest set of findings that are the cause."""
-    items = [*found.seen, *found.weighed]
+    items = list(given)
 
-    def possible(kept: Sequence[int]) -> bool:
-        return _log(tree, _only(found, kept), None) > -inf
+    def possible(kept: Sequence[str]) -> bool:
+        return _log(tree, _with_supports(tree.findings({name: given[name] for name in kept}))) > -inf
 
     if possible(items):
         return Impossible(
             f"the distribution asked for {soft!r} gives weight to a state that the rest makes impossible; "
             "take that state out",
-            (soft or "",),
+            (soft,),
         )
-    core = list(items)
-    for i in items:
-        rest = [j for j in core if j != i]
+    core = items
+    for name in items:
+        rest = [other for other in core if other != name]
         if not possible(rest):
             core = rest
     for size in range(1, len(core)):
@@ -309,16 +314,32 @@ def explain_impossible(tree: Engine, found: Findings, soft: str | None = None) -
         if smaller is not None:
             core = list(smaller)
             break
-    said = ", ".join(_finding(tree, found, i) for i in core)
+    said = ", ".join(finding_in_words(tree, name, given[name]) for name in core)
     return Impossible(
-        f"the evidence has probability 0: {said} can't hold together; take one of these out",
-        tuple(tree.names[i] for i in core),
+        f"the evidence has probability 0: {said} can't {'be' if len(core) == 1 else 'hold together'}; "
+        f"take {'it' if len(core) == 1 else 'one of these'} out",
+        tuple(core),
     )
 
 
-def _finding(tree: Engine, found: Findings, i: int) -> str:
-    variable = tree.variables[i]
-    if i in found.seen:
-        return f"{variable.name}={variable.states[found.seen[i]]}"
-    left = [s for s, weight in zip(variable.states, found.weighed[i], strict=True) if weight > 0]
-    return f"{variable.name} in {{{', '.join(left)}}}"
+def _with_supports(found: Findings) -> Findings:
+    """A distribution as evidence rules out the states to which it gives 0."""
+    weighed = dict(found.weighed)
+    for i, target in found.soft.items():
+        weighed[i] = np.where(target > 0, weighed.get(i, np.ones_like(target)), 0.0)
+    return replace(found, weighed=weighed, soft={})
+
+
+def finding_in_words(tree: Engine, name: str, finding: Finding) -> str:
+    """`HRBP=HIGH`, `CO in {LOW, NORMAL}`, or a text's first words."""
+    if name in tree.texts:
+        return f"{name}={shorten(str(finding), 40, placeholder='…')!r}"
+    found = _with_supports(tree.findings({name: finding}))
+    variable = tree.variables[tree.position(name)]
+    for state in found.seen.values():
+        return f"{name}={variable.states[state]}"
+    (weights,) = found.weighed.values()
+    left = [s for s, weight in zip(variable.states, weights, strict=True) if weight > 0]
+    if len(left) == len(variable.states):
+        return f"{name}~{'/'.join(f'{weight:.3g}' for weight in weights)}"
+    return f"{name} in {{{', '.join(left)}}}"

@@ -7,7 +7,7 @@ them, the continuous variables are jointly normal. By likelihood weighting where
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, log, pi, prod
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from plausible import _native
 from plausible.cpds import Array, LinearGaussian, Table
 from plausible.errors import CallError, ModelError
+from plausible.infer.approximate import sample
 from plausible.infer.engine import Impossible, engine
 from plausible.infer.evidence import Finding
 from plausible.infer.exact import ask, joint
@@ -88,14 +89,16 @@ def ask_mixed(
     """
     findings = dict(given or {})
     numbers = _numbers(network, findings)
-    discrete, known = _discrete(network, {k: v for k, v in findings.items() if k not in numbers})
+    discrete, known, scale = _discrete(network, {k: v for k, v in findings.items() if k not in numbers})
     nodes = _gaussians(network)
     switches = [v for v in discrete.variables if any(v in cpd.discrete for cpd in nodes)]
     combinations = prod(len(v.states) for v in switches)
     shown = [v.name for v in network.variables if v.kind == "categorical"]
     if samples is None and combinations * max(len(nodes), 1) ** 2 <= MOST_NUMBERS:
-        return _exact(discrete, known, nodes, numbers, switches, shown)
-    return _weighted(discrete, known, nodes, numbers, shown, samples or 100_000, seed)
+        found = _exact(discrete, known, nodes, numbers, switches, shown)
+    else:
+        found = _weighted(discrete, known, nodes, numbers, shown, samples or 100_000, seed)
+    return replace(found, log_density=found.log_density + scale)
 
 
 def _numbers(network: Network, findings: Mapping[str, Finding | float]) -> dict[str, float]:
@@ -109,12 +112,15 @@ def _numbers(network: Network, findings: Mapping[str, Finding | float]) -> dict[
     return numbers
 
 
-def _discrete(network: Network, findings: Mapping[str, Finding | float]) -> tuple[Network, dict[str, int]]:
-    """The categorical part, with every likelihood as an observed child, so that all evidence is states."""
+def _discrete(network: Network, findings: Mapping[str, Finding | float]) -> tuple[Network, dict[str, int], float]:
+    """The categorical part, with every likelihood as an observed child, so that all evidence is states.
+
+    Also the natural log of what the likelihoods were divided by.
+    """
     cpds = []
     for name in network.names:
         cpd = network[name]
-        if cpd.child.kind == "categorical":
+        if cpd.child.kind != "continuous":
             cpds.append(cpd)
         elif not isinstance(cpd, LinearGaussian):
             raise ModelError(f"{name!r} is a {type(cpd).__name__}; only tables and linear Gaussians can be asked")
@@ -122,14 +128,17 @@ def _discrete(network: Network, findings: Mapping[str, Finding | float]) -> tupl
     found = tree.findings(findings)  # type: ignore[arg-type]
     if found.soft:
         raise CallError(f"{tree.names[next(iter(found.soft))]!r} has a distribution as evidence; give likelihoods")
+    cpds = [cpd for cpd in cpds if cpd.child.kind == "categorical"]
     known = {tree.names[i]: state for i, state in found.seen.items()}
+    scale = found.scale
     for i, values in found.weighed.items():
-        parent = tree.variables[i]
+        parent, top = tree.variables[i], values.max()
         child = Variable(f"evidence on {parent.name}", states=("seen", "not seen"))
-        chance = values / values.max()
+        chance = values / top if top > 0 else values
         cpds.append(Table(child, (parent,), np.stack([chance, 1 - chance], axis=1)))
         known[child.name] = 0
-    return Network(None, cpds), known
+        scale += log(top) if top > 0 else 0.0
+    return Network(None, cpds), known, scale
 
 
 def _exact(
@@ -212,12 +221,47 @@ def _condition(means: Array, covariances: Array, at: list[int], values: Array) -
     return means, covariances, densities
 
 
-def sample_mixed(network: Network, count: int, *, seed: int = 0) -> dict[str, npt.NDArray[Any]]:
-    """Independent cases: state indices of categorical variables, numbers of continuous ones."""
-    discrete, _ = _discrete(network, {})
-    states, drawn, _ = _draw(discrete, {}, _gaussians(network), {}, count, seed)
-    columns = dict(zip(discrete.names, states, strict=False)) | drawn
+def sample_mixed(
+    network: Network, count: int, given: Mapping[str, Finding] | None = None, *, seed: int = 0
+) -> dict[str, npt.NDArray[Any]]:
+    """Independent cases: state indices of categorical variables, numbers of continuous ones, and texts.
+
+    Evidence may be on categorical variables and texts; a text that is given stays as it is.
+
+    Examples
+    --------
+    >>> coin, height = Variable("coin", states=("heads", "tails")), Variable("height", "continuous")
+    >>> mixed = Network(None, [Table(coin, (), [0.5, 0.5]), LinearGaussian(height, (coin,), [0, 9], [[], []], [1, 1])])
+    >>> bool(sample_mixed(mixed, 100, {"coin": "tails"})["height"].mean() > 5)
+    True
+    """
+    given = given or {}
+    if _numbers(network, given):
+        raise CallError("cases can't be drawn given a number; ask for the posterior, or leave the number out")
+    continuous = [name for name in network.names if network[name].child.kind == "continuous"]
+    discrete = network.without(*continuous)
+    states = sample(discrete, count, given, seed=seed)
+    columns: dict[str, npt.NDArray[Any]] = dict(zip(engine(discrete).names, states.T, strict=True))
+    rng = np.random.default_rng(seed)
+    for cpd in _gaussians(network):
+        columns[cpd.child.name] = _regressed(cpd, columns, count, rng)[0]
+    for name, words in engine(discrete).texts.items():
+        parent = columns[words.parents[0].name].tolist()
+        drawn = [given[name] if name in given else words.draw(state, rng) for state in parent]
+        columns[name] = np.array(drawn, dtype=object)
     return {name: columns[name] for name in network.names}
+
+
+def _regressed(
+    cpd: LinearGaussian, columns: Mapping[str, npt.NDArray[Any]], count: int, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    """Draws of a continuous variable given its parents, their means and their variances."""
+    row = tuple(columns[v.name] for v in cpd.discrete)
+    mean = np.broadcast_to(cpd.intercept[row], count).copy()
+    for k, parent in enumerate(cpd.continuous):
+        mean += cpd.weights[(*row, k)] * columns[parent.name]
+    variance = np.broadcast_to(cpd.variance[row], count)
+    return mean + np.sqrt(variance) * rng.standard_normal(count), mean, variance
 
 
 def _gaussians(network: Network) -> list[LinearGaussian]:
@@ -265,19 +309,15 @@ def _draw(
     states, logs = _native.sample(tree.tree, tree.order, tree.values, seen, np.zeros(0), samples, seed, 0)
     logs = logs if len(logs) else np.zeros(samples)
     rng = np.random.default_rng(seed)
+    columns: dict[str, npt.NDArray[Any]] = dict(zip(tree.names, states, strict=False))
     drawn: dict[str, Array] = {}
     for cpd in nodes:
-        row = tuple(states[tree.index[v.name]] for v in cpd.discrete)
-        mean = np.broadcast_to(cpd.intercept[row], samples).copy()
-        for k, parent in enumerate(cpd.continuous):
-            mean += cpd.weights[(*row, k)] * drawn[parent.name]
-        variance = np.broadcast_to(cpd.variance[row], samples)
         name = cpd.child.name
+        values, mean, variance = _regressed(cpd, {**columns, **drawn}, samples, rng)
         if name in numbers:
-            drawn[name] = np.full(samples, numbers[name])
+            values = np.full(samples, numbers[name])
             logs = logs + _log_normal(numbers[name] - mean, variance)
-        else:
-            drawn[name] = mean + np.sqrt(variance) * rng.standard_normal(samples)
+        drawn[name] = values
     return states, drawn, logs
 
 

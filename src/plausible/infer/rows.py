@@ -12,7 +12,7 @@ from plausible import _native
 from plausible.cpds import Array, state_index
 from plausible.errors import CallError, DataError
 from plausible.infer.engine import Engine, engine
-from plausible.infer.evidence import unknown_variable
+from plausible.infer.evidence import text_likelihood, unknown_variable
 from plausible.network import Network
 from plausible.schema import Variable
 from plausible.sources import open_source
@@ -28,27 +28,35 @@ ENTRY = 1.2e-9
 COMPILING = 5e-6
 """Seconds that a variable takes when a schedule is compiled."""
 
+BLOCK = 1 << 18
+"""Rows that are widened at once."""
+
 
 def codes(network: Network, table: Columns | Any) -> Codes:
     """The rows of a table as state indices, shape (rows, variables); -1 where a cell is empty.
 
     The table is a mapping of columns, or whatever `open_source` takes. Cells are state names or indices; None, ""
-    and NaN are gaps. A variable without a column is a gap throughout.
+    and NaN are gaps. A variable without a column is a gap throughout. Texts have no codes: left out.
     """
-    names = network.names
-    columns = table if hasattr(table, "items") else _read(table)
-    for name in columns:
-        if name not in network:
-            raise unknown_variable(name, names)
-    lengths = {name: len(column) for name, column in columns.items()}
-    if len(set(lengths.values())) > 1:
-        raise DataError(f"the columns have different lengths: {lengths}; make them the same")
-    rows = next(iter(lengths.values()), 0)
-    found = np.full((rows, len(names)), GAP, dtype=np.int32)
-    for i, variable in enumerate(network.variables):
+    tree = engine(network)
+    columns, rows = _columns(network, table)
+    found = np.full((rows, len(tree.names)), GAP, dtype=np.int32)
+    for i, variable in enumerate(tree.variables):
         if variable.name in columns:
             found[:, i] = _column(variable, columns[variable.name])
     return found
+
+
+def _columns(network: Network, table: Columns | Any) -> tuple[Columns, int]:
+    """The columns of a table, and how many rows they have."""
+    columns = table if hasattr(table, "items") else _read(table)
+    for name in columns:
+        if name not in network:
+            raise unknown_variable(name, network.names)
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise DataError(f"the columns have different lengths: {lengths}; make them the same")
+    return columns, next(iter(lengths.values()), 0)
 
 
 def _read(given: Any) -> dict[str, list[Any]]:
@@ -126,13 +134,19 @@ def predict(
     [[0.429, 0.571], [0.2, 0.8]]
     """
     tree = engine(network)
-    rows = table if isinstance(table, np.ndarray) else codes(network, table)
+    texts: dict[int, Array] = {}
+    if not isinstance(table, np.ndarray):
+        columns, _ = _columns(network, table)
+        texts, table = _text_likelihoods(tree, columns), codes(network, columns)
+    rows: Codes = table
     if rows.ndim != 2 or rows.shape[1] != len(tree.names):
         raise CallError(f"the codes have shape {rows.shape}; give one column for each of {len(tree.names)} variables")
     asked = list(range(len(tree.names))) if targets is None else [tree.position(name) for name in targets]
     rows = np.pad(rows.astype(np.int32), ((0, 0), (0, tree.hidden)), constant_values=GAP)
     if targets is not None:
         rows[:, asked] = GAP
+    if texts:
+        return _with_texts(tree, rows, texts, asked, threads, memory)
     first, which = _native.distinct_rows(rows)
     repeated = len(first) < len(rows)
     if repeated:
@@ -140,10 +154,55 @@ def predict(
     flat, logs, places = _run(tree, rows, asked, threads, memory)
     if (logs == -np.inf).any():
         row = int(np.argmax(logs[which] == -np.inf)) if repeated else int(np.argmax(logs == -np.inf))
-        raise DataError(f"row {row} has probability 0: its values can't occur together; mend or drop the row")
+        raise _impossible(row)
     if repeated:
         flat = flat[which]
     return {tree.names[i]: flat[:, places[i] : places[i] + tree.states[i]] for i in asked}
+
+
+def _text_likelihoods(tree: Engine, columns: Columns) -> dict[int, Array]:
+    """What the texts of each row say: `{their parent: log-likelihoods, shape (rows, its states)}`."""
+    found: dict[int, Array] = {}
+    for name, cpd in tree.texts.items():
+        if name in columns:
+            i = tree.position(cpd.parents[0].name)
+            silent = np.zeros(tree.states[i])
+            said = [silent if _empty(text) else text_likelihood(cpd, text) for text in columns[name]]
+            found[i] = found.get(i, 0.0) + np.array(said).reshape(-1, tree.states[i])
+    return found
+
+
+def _empty(cell: Any) -> bool:
+    return cell is None or (not isinstance(cell, str) and cell != cell)  # NaN alone differs from itself
+
+
+def _with_texts(
+    tree: Engine, rows: Codes, texts: dict[int, Array], asked: list[int], threads: int, memory: float | None
+) -> dict[str, Array]:
+    """Each row as a mixture over the states of the texts' parents, weighed by what the texts say."""
+    parents = list(texts)
+    cases = np.array(list(np.ndindex(*(tree.states[i] for i in parents))), dtype=np.int32)
+    whole = np.repeat(rows, len(cases), axis=0)
+    given = whole[:, parents]
+    clamped = np.tile(cases, (len(rows), 1))
+    whole[:, parents] = clamped
+    flat, logs, places = _run(tree, whole, asked, threads, memory)
+    logs = np.where(((given == GAP) | (given == clamped)).all(axis=1), logs, -np.inf).reshape(len(rows), -1)
+    logs = logs + sum(values[:, cases[:, k]] for k, values in enumerate(texts.values()))
+    top = logs.max(axis=1, keepdims=True)
+    if (top == -np.inf).any():
+        raise _impossible(int((top == -np.inf).argmax()))
+    share = np.exp(logs - top)
+    share /= share.sum(axis=1, keepdims=True)
+    cut = flat.reshape(len(rows), len(cases), -1)
+    return {
+        tree.names[i]: np.einsum("rc,rcs->rs", share, np.nan_to_num(cut[:, :, places[i] : places[i] + tree.states[i]]))
+        for i in asked
+    }
+
+
+def _impossible(row: int) -> DataError:
+    return DataError(f"row {row} has probability 0: its values can't occur together; mend or drop the row")
 
 
 def _run(
@@ -215,18 +274,71 @@ def expected_counts(
     counts : list of array, one a variable, in the shape of its table
     logs : array, shape (rows,)
     """
-    tree.own_tables("counting")
     first, which = _native.distinct_rows(np.ascontiguousarray(rows, dtype=np.int32))
     weight = np.bincount(which, weights=shares, minlength=len(first)).astype(np.float64)
-    kept = np.ascontiguousarray(rows[first], dtype=np.int32)
-    gaps = kept == GAP
-    weighed = np.flatnonzero(~gaps.all(axis=0)).tolist()
-    single = tree.schedule((), weighed, (), everything=True, memory=memory)
-    schedule = tree.schedule((), weighed, (), everything=True, rows=_wide(single), memory=memory)
-    logs, flat = schedule.expected(tree.values if values is None else values, kept, weight, threads)
+    flat, logs = Expectation(tree, rows[first], weight, threads=threads, memory=memory)(
+        tree.values if values is None else values
+    )
     ends = np.cumsum([tree.sizes]).tolist()
     counts = [
         flat[end - size : end].reshape([tree.states[i] for i in scope])
         for end, size, scope in zip(ends, tree.sizes, tree.scopes, strict=True)
     ]
     return counts, logs[which]
+
+
+def distinct(columns: Sequence[npt.NDArray[np.signedinteger[Any]]]) -> tuple[npt.NDArray[Any], Array]:
+    """Rows that differ, shape (rows, columns), in the narrowest numbers; and how often each occurs.
+
+    They are looked for block by block, and then among those found, if equal rows are common.
+    """
+    count = len(columns[0])
+    parts, shares = [], []
+    for at in range(0, count, BLOCK):
+        rows = np.stack([column[at : at + BLOCK] for column in columns], axis=1)
+        first, which = _native.distinct_rows(np.ascontiguousarray(rows, dtype=np.int32))
+        parts.append(rows[first])
+        shares.append(np.bincount(which, minlength=len(first)).astype(np.float64))
+    rows, often = np.concatenate(parts), np.concatenate(shares)
+    if len(parts) > 1 and len(rows) <= count / 2:
+        first, which = _native.distinct_rows(np.ascontiguousarray(rows, dtype=np.int32))
+        rows, often = rows[first], np.bincount(which, often, len(first)).astype(np.float64)
+    return rows, often
+
+
+class Expectation:
+    """The E step over the same rows again and again: from parameters to expected counts.
+
+    Parameters
+    ----------
+    tree : Engine
+    rows : array of codes, shape (rows, variables)
+        Of any width of whole numbers; they are widened block by block.
+    shares : array, shape (rows,)
+        How often each row counts.
+    """
+
+    def __init__(
+        self,
+        tree: Engine,
+        rows: npt.NDArray[np.signedinteger[Any]],
+        shares: Array,
+        *,
+        threads: int = 0,
+        memory: float | None = None,
+    ) -> None:
+        tree.own_tables("counting")
+        self._rows, self._shares, self._threads = rows, shares, threads
+        weighed = np.flatnonzero((rows != GAP).any(axis=0)).tolist()
+        single = tree.schedule((), weighed, (), everything=True, memory=memory)
+        self._schedule = tree.schedule((), weighed, (), everything=True, rows=_wide(single), memory=memory)
+
+    def __call__(self, values: Array) -> tuple[Array, Array]:
+        """The expected counts, laid out as `tree.values`, and the log probability of each row."""
+        counts, logs = np.zeros(len(values)), np.empty(len(self._rows))
+        for at in range(0, len(self._rows), BLOCK):
+            block = slice(at, at + BLOCK)
+            rows = np.ascontiguousarray(self._rows[block], dtype=np.int32)
+            logs[block], some = self._schedule.expected(values, rows, self._shares[block], self._threads)
+            counts += some
+        return counts, logs

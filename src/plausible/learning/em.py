@@ -61,13 +61,19 @@ class Fitted(Generic[Parameters, Statistics]):
         return self.stopped == "converged"
 
 
-class _Point(NamedTuple, Generic[Parameters, Statistics]):
+class Point(NamedTuple, Generic[Parameters, Statistics]):
     """Parameters, and what the E step says of them."""
 
     parameters: Parameters
     statistics: Statistics
     log_likelihood: float
     objective: float
+
+
+Look = Callable[[Parameters], Point[Parameters, Statistics]]
+Path = Callable[
+    [Point[Parameters, Statistics], Look[Parameters, Statistics]], Iterator[tuple[Point[Parameters, Statistics], bool]]
+]
 
 
 def em(
@@ -82,6 +88,7 @@ def em(
     progress: Callable[[Step], None] | None = None,
     mend: Callable[[Parameters, Statistics], Parameters | None] | None = None,
     accelerate: tuple[Callable[[Parameters], Vector], Callable[[Vector], Parameters]] | None = None,
+    path: Path[Parameters, Statistics] | None = None,
 ) -> Fitted[Parameters, Statistics]:
     """Climb from each of `starts`, and keep the highest.
 
@@ -104,6 +111,8 @@ def em(
         Asked after each E step; what it gives is where the run goes on from, higher or lower.
     accelerate : (parameters → vector, vector → parameters)
         Leap ahead in the space of those vectors: SQUAREM, Varadhan and Roland 2008.
+    path : (point, parameters → point) → iterator of (point, whether it can show convergence)
+        Another way up in place of E and M steps, such as a gradient's.
 
     Examples
     --------
@@ -125,26 +134,28 @@ def em(
         )
     deadline = time.monotonic() + max_seconds
 
-    def look(parameters: Parameters) -> _Point[Parameters, Statistics]:
+    def look(parameters: Parameters) -> Point[Parameters, Statistics]:
         statistics, log_likelihood = e_step(parameters)
         objective = log_likelihood + log_prior(parameters)
-        return _Point(parameters, statistics, log_likelihood, objective)
+        return Point(parameters, statistics, log_likelihood, objective)
 
-    def path(start: _Point[Parameters, Statistics]) -> Iterator[tuple[_Point[Parameters, Statistics], bool]]:
+    def way(start: Point[Parameters, Statistics]) -> Iterator[tuple[Point[Parameters, Statistics], bool]]:
+        if path:
+            return path(start, look)
         return _leaps(start, look, m_step, *accelerate) if accelerate else _steps(start, look, m_step)
 
     def climb(run: int, start: Parameters) -> Fitted[Parameters, Statistics]:
         here = look(start)
         if math.isnan(here.objective):
             raise ModelError("at the start the objective is not a number: give another start")
-        trace, ahead, iteration = [here.objective], path(here), 0
+        trace, ahead, iteration = [here.objective], way(here), 0
         stopped: Stopped = "iterations"
         try:
             while iteration < max_iterations:
                 mended = mend(here.parameters, here.statistics) if mend else None
                 if mended is not None:
                     here = look(mended)
-                    trace, ahead = [here.objective], path(here)
+                    trace, ahead = [here.objective], way(here)
                 there, plain = next(ahead)
                 gain = there.objective - here.objective if here.objective > -math.inf else math.inf
                 slack = _ROUNDING * (abs(there.objective) + 1)
@@ -194,22 +205,22 @@ def em(
 
 
 def _steps(
-    here: _Point[Parameters, Statistics],
-    look: Callable[[Parameters], _Point[Parameters, Statistics]],
+    here: Point[Parameters, Statistics],
+    look: Look[Parameters, Statistics],
     m_step: Callable[[Statistics], Parameters],
-) -> Iterator[tuple[_Point[Parameters, Statistics], bool]]:
+) -> Iterator[tuple[Point[Parameters, Statistics], bool]]:
     while True:
         here = look(m_step(here.statistics))
         yield here, True
 
 
 def _leaps(
-    here: _Point[Parameters, Statistics],
-    look: Callable[[Parameters], _Point[Parameters, Statistics]],
+    here: Point[Parameters, Statistics],
+    look: Look[Parameters, Statistics],
     m_step: Callable[[Statistics], Parameters],
     to_vector: Callable[[Parameters], Vector],
     to_parameters: Callable[[Vector], Parameters],
-) -> Iterator[tuple[_Point[Parameters, Statistics], bool]]:
+) -> Iterator[tuple[Point[Parameters, Statistics], bool]]:
     """A step, then a leap; where it lands lower, a second step instead. Only a step can show convergence.
 
     θ' = θ₀ − 2αr + α²v, r = θ₁ − θ₀, v = (θ₂ − θ₁) − r, α = −‖r‖/‖v‖    Varadhan and Roland 2008, scheme S3

@@ -8,10 +8,10 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from plausible.coding import read_cases
-from plausible.counting import Counter, Counts, refuse_gaps
+from plausible.coding import read_mixed
+from plausible.counted import Counted, count_rows, families_of, read_like
+from plausible.counting import Counter, Counts
 from plausible.cpds import Array, Table
 from plausible.errors import CallError, DataError, unknown
 from plausible.graph import Graph
@@ -19,7 +19,7 @@ from plausible.network import Network
 from plausible.schema import Variable
 
 Rule = Callable[[Counts], Array]
-"""From a table of counts, the child's states last, to imaginary counts that are added to it."""
+"""From a table of zeros in the shape of the counts, the child's states last, to imaginary counts that are added."""
 
 
 def maximum_likelihood(counts: Counts) -> Array:
@@ -90,15 +90,17 @@ def fit(
     prior: Network | None = None,
     weight: float = 1.0,
 ) -> Network:
-    """A network from its arcs and data without gaps: each table is learned from the counts of its family.
+    """A network from its arcs and data without gaps: each distribution is learned from the counts of its family.
 
     Parameters
     ----------
     model : Graph, Network, or mapping of str to sequence of str
         The arcs, as the parents of each variable. A network keeps its states, also those that don't occur, and
-        learns its tables anew.
+        learns its distributions anew.
     data : Counter, path, SQL text, data frame, or list of dictionaries
-        Columns that are not in the model are left out. `read_cases` can cut numbers into intervals first.
+        Columns that are not in the model are left out. `read_cases` can cut numbers into intervals first; else columns
+        of many numbers are continuous, and linear Gaussians given their parents: least squares, with the mean squared
+        residual as variance.
     rule : str or Rule
         From counts to probabilities: "bdeu", "laplace", "m-estimate", "dirichlet" or "maximum-likelihood".
     prior : Network, optional
@@ -111,58 +113,63 @@ def fit(
     >>> fit({"wet": ["rain"]}, days, "laplace")["wet"].values.tolist()
     [[0.5, 0.5], [0.25, 0.75]]
     """
+    return count(model, data, rule, prior=prior, weight=weight).network
+
+
+def count(
+    model: Graph | Network | Mapping[str, Sequence[str]],
+    data: Counter | Any,
+    rule: str | Rule = "bdeu",
+    *,
+    prior: Network | None = None,
+    weight: float = 1.0,
+) -> Counted:
+    """The same with the counts, so that rows can be added and forgotten, and doubts shown; see `fit`.
+
+    Examples
+    --------
+    >>> days = [{"rain": r, "wet": w} for r, w in ["nn", "ny", "yy", "yy"]]
+    >>> count({"wet": ["rain"]}, days).counts["wet"].tolist()
+    [[1.0, 1.0], [0.0, 2.0]]
+    """
     graph = model.graph if isinstance(model, Network) else model if isinstance(model, Graph) else Graph(model)
     like = model if isinstance(model, Network) else None
-    counter = data if isinstance(data, Counter) else read_cases(data, like=like, keep=graph.nodes)
-    refuse_gaps(counter, "fit", "em")
-    add = named_rule(rule)
-    if not 0 <= weight < float("inf"):
-        raise CallError(f"the weight of the prior is {weight}; it is 0 or more")
-    counted = {variable.name: variable for variable in counter.variables}
+    counter = data if isinstance(data, Counter) else _read(data, graph, like)
+    counted = {variable.name: variable for variable in (like or counter).variables}
     for name in graph.nodes:
         if name not in counted:
             raise DataError(unknown("variable in the data", name, counted))
-    states = {variable.name: variable for variable in model.variables} if isinstance(model, Network) else counted
-    order = {name: _places(counted[name], states[name]) for name in graph.nodes}
-    cpds = []
-    for child in graph.nodes:
-        family = (*graph.parents[child], child)
-        counts = _arranged(counter.counts(family), [order[name] for name in family], [states[n] for n in family])
-        variables = [states[name] for name in family]
-        added = add(counts) if prior is None else weight * _prior_table(prior, variables)
-        cpds.append(_table(variables, counts, added))
-    name = model.name if isinstance(model, Network) else ""
-    properties = model.properties if isinstance(model, Network) else None
-    return Network(None, {cpd.child.name: cpd for cpd in cpds}, name=name, properties=properties)
+    families = families_of(graph, counted)
+    pseudo = imaginary(families, rule, prior, weight)
+    counts, rows = count_rows(families, counter)
+    return Counted.of(families, counts, pseudo, rows, like)
 
 
-def _places(counted: Variable, wanted: Variable) -> list[int] | None:
-    """Where each counted state stands among those wanted; None where they are the same."""
-    if counted.states == wanted.states:
-        return None
-    for state in counted.states:
-        if state not in wanted.states:
-            raise DataError(unknown(f"state in column {counted.name!r}", state, wanted.states))
-    return [wanted.states.index(state) for state in counted.states]
+def _read(data: Any, graph: Graph, like: Network | None) -> Counter:
+    if like is not None:
+        return read_like(data, like.variables)
+    found = read_mixed(data, keep=graph.nodes)
+    return found if found.numbers else found.cases
 
 
-def _arranged(counts: Counts, order: list[list[int] | None], variables: list[Variable]) -> Counts:
-    if all(places is None for places in order):
-        return counts
-    wide = np.zeros([len(variable.states) for variable in variables], dtype=counts.dtype)
-    axes = [range(size) if places is None else places for size, places in zip(counts.shape, order, strict=True)]
-    wide[np.ix_(*axes)] = counts
-    return wide
+def imaginary(
+    families: Sequence[list[Variable]], rule: str | Rule, prior: Network | None = None, weight: float = 1.0
+) -> dict[str, Array]:
+    """The imaginary counts of each categorical family: the rule's, or the prior network's with this weight."""
+    add = named_rule(rule)
+    if not 0 <= weight < float("inf"):
+        raise CallError(f"the weight of the prior is {weight}; it is 0 or more")
+    found = {}
+    for family in families:
+        if family[-1].kind == "continuous":
+            continue
+        shape = [len(variable.states) for variable in family]
+        added = add(np.zeros(shape, dtype=np.int64)) if prior is None else weight * prior_table(prior, family)
+        found[family[-1].name] = np.asarray(added, dtype=np.float64)
+    return found
 
 
-def _table(family: list[Variable], counts: Counts, added: Array) -> Table:
-    numbers = counts + added
-    rows: npt.NDArray[np.float64] = numbers.sum(axis=-1, keepdims=True)
-    even = np.full(counts.shape, 1 / counts.shape[-1])
-    return Table(family[-1], family[:-1], np.divide(numbers, rows, out=even, where=rows > 0))
-
-
-def _prior_table(prior: Network, family: list[Variable]) -> Array:
+def prior_table(prior: Network, family: list[Variable]) -> Array:
     child = family[-1].name
     table = prior[child]
     if not isinstance(table, Table) or (*table.parents, table.child) != tuple(family):

@@ -66,7 +66,7 @@ class _Tables:
 
 
 class _Lines:
-    """Fisher's z of the partial correlation: Anderson 2003, section 4.3.3; as a test Spirtes et al. 2000, section 5.5."""
+    """Fisher's z of the partial correlation: Anderson 2003, section 4.3.3; Spirtes et al. 2000, section 5.5."""
 
     def __init__(self, counter: Mixed) -> None:
         squares = counter.moments(list(counter.numbers)).squares

@@ -1,0 +1,117 @@
+"""The zip that holds a model: JSON and `.npy` arrays, which can run no code, read without trust."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from plausible.errors import ModelError, PlausibleError
+
+FORMAT = 1
+MOST_UNPACKED = 200
+"""A file that unpacks to more than this many times its size is no model."""
+KINDS = ("u1", "u2", "u4", "u8", "f8")
+_MAGIC = b"\x93NUMPY\x01\x00"
+
+Built = TypeVar("Built")
+
+
+def packed(name: str, head: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
+    """The bytes of a file whose first member, `name`, is the head with the format's version."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        stated = json.dumps({"plausible": FORMAT, **head}, ensure_ascii=False, indent=1).encode()
+        for member, data in {name: stated, **members}.items():
+            info = zipfile.ZipInfo(member, (1980, 1, 1, 0, 0, 0))
+            info.compress_type = zipfile.ZIP_DEFLATED if _packs_modestly(data) else zipfile.ZIP_STORED
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, data)
+    return held.getvalue()
+
+
+def _packs_modestly(data: bytes) -> bool:
+    """Whether a member stays below the limit of `unpacked`, with room to spare."""
+    return len(data) < 4096 or len(zlib.compress(data, 1)) * MOST_UNPACKED / 4 > len(data)
+
+
+def unpacked(data: bytes, name: str, member: str, built: Callable[[dict[str, Any], dict[str, bytes]], Built]) -> Built:
+    """What `built` makes of the head, which is `member`, and the other members; `name` is for messages.
+
+    Raises
+    ------
+    ModelError
+        Where the file is damaged, of a newer version, or no model at all.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = _members(archive, len(data), name)
+        if member not in members:
+            raise ModelError(f"{name} holds no {member}; it is no plausible model")
+        head: dict[str, Any] = json.loads(members.pop(member))
+        version = head["plausible"]
+        if not isinstance(version, int) or version < 1:
+            raise ValueError("it states no format version")
+        if version > FORMAT:
+            raise ModelError(f"{name} has format {version}, and this plausible reads up to {FORMAT}; upgrade plausible")
+        return built(head, members)
+    except PlausibleError as error:
+        raise error if isinstance(error, ModelError) else _damaged(name, error) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
+        raise ModelError(
+            f"{name} is no whole plausible model (not a zip, truncated or damaged); learn it anew"
+        ) from None
+    except Exception as error:  # what damage brings about has no bounds: a missing key, a wrong type, bad UTF-8
+        raise _damaged(name, error) from None
+
+
+def _damaged(name: str, error: Exception) -> ModelError:
+    return ModelError(f"{name} is damaged ({error or type(error).__name__}); learn it anew")
+
+
+def _members(archive: zipfile.ZipFile, size: int, name: str) -> dict[str, bytes]:
+    infos = archive.infolist()
+    if sum(info.file_size for info in infos) > MOST_UNPACKED * size + (1 << 20):
+        raise ModelError(f"{name} would unpack to more than {MOST_UNPACKED} times its size; it is no plausible model")
+    members: dict[str, bytes] = {}
+    for info in infos:
+        if info.filename in members:
+            raise ModelError(f"{name} holds {info.filename!r} twice; it is no plausible model")
+        if info.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+            raise ModelError(f"{name} is packed in a way that no plausible model is; it is no plausible model")
+        with archive.open(info) as member:
+            members[info.filename] = member.read(info.file_size + 1)
+    return members
+
+
+def only(members: Mapping[str, bytes], wanted: set[str], name: str) -> None:
+    """ModelError where there is a member beside those wanted."""
+    odd = next((member for member in members if member not in wanted), None)
+    if odd is not None:
+        raise ModelError(f"{name} holds an unexpected member {odd!r}; it is no plausible model")
+
+
+def npy(kind: str, data: bytes) -> bytes:
+    """The bytes of a one-dimensional `.npy` file, without numpy, whose import costs more than a whole answer."""
+    order = "|" if kind == "u1" else "<"
+    head = f"{{'descr': '{order}{kind}', 'fortran_order': False, 'shape': ({len(data) // int(kind[1:])},), }}"
+    head += " " * (-(len(_MAGIC) + 2 + len(head) + 1) % 64) + "\n"
+    return _MAGIC + struct.pack("<H", len(head)) + head.encode("ascii") + data
+
+
+def array(data: bytes) -> tuple[str, bytes]:
+    """The type and the bytes of the numbers in a `.npy` file."""
+    if data[: len(_MAGIC)] != _MAGIC:
+        raise ValueError("an array is not in .npy format 1.0")
+    (size,) = struct.unpack_from("<H", data, len(_MAGIC))
+    start = len(_MAGIC) + 2 + size
+    head = ast.literal_eval(data[len(_MAGIC) + 2 : start].decode("ascii"))
+    kind = head["descr"][1:]
+    if kind not in KINDS or head["fortran_order"] or head["shape"] != ((len(data) - start) // int(kind[1:]),):
+        raise ValueError("an array is not whole")
+    return kind, data[start:]
