@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from plausible.learning.structure import Knowledge, Progress
     from plausible.network import Network
 
-MIXED = "hill-climb"
-"""The usual method where categories and numbers are mixed."""
+ANY = "hill-climb"
+"""The usual method with gaps, with the bootstrap, and where categories and numbers are mixed: those ges can't have."""
 
 METHODS = ("ges", "k2", "hill-climb", "tabu", "pc", "exact", "chow-liu", "tan")
 
 method_options = add(
-    click.option("--method", type=click.Choice(METHODS), help="[ges; hill-climb where numbers and categories mix]"),
+    click.option("--method", type=click.Choice(METHODS), help="[ges; hill-climb with gaps, mixed columns, bootstrap]"),
     click.option("--order", metavar="NAMES|NET", help="k2: causes first, as NAME,NAME or as in a network file."),
     click.option("--prune", is_flag=True, default=None, help="k2: take useless parents out again."),
     click.option("--orders", type=int, metavar="N", help="k2 without --order: try N random orders. [20]"),
@@ -122,7 +122,8 @@ def structure(
     if read.numbers:
         names = ", ".join(map(repr, read.numbers))
         click.echo(f"Note: {names}: numbers, taken as regressions on their parents; --cut 5 cuts them", err=True)
-    method = settings.pop("method") or (MIXED if read.numbers and read.cases.variables else "ges")
+    plain = not cases.gaps and bootstrap is None and not (read.numbers and read.cases.variables)
+    method = settings.pop("method") or ("ges" if plain else ANY)
     known = _knowledge(settings)
     options = {name: value for name, value in settings.items() if value is not None}
     if known is not None:
@@ -140,7 +141,7 @@ def structure(
     if gaps:
         what = ", ".join(f"{name!r} {count:,}" for name, count in list(cases.gaps.items())[:5])
         click.echo(f"Note: gaps ({what}) are filled by structural EM", err=True)
-        found = structural_em(read.cases, method if method != "ges" else MIXED, **options)
+        found = structural_em(read.cases, method, **options)
     else:
         found = learn_structure(cases, method, **options)
     if found.stopped != "done":
@@ -194,8 +195,11 @@ def _show_ensemble(
     if cases.gaps:
         raise CallError("how sure arcs are can't be told with gaps; leave their columns out (--drop), or fill them")
     if times is not None:
-        found = bootstrap(cases, method if method != "ges" else MIXED, times=times, **options)
+        found = bootstrap(cases, method, times=times, **options)
     else:
+        for name in options:
+            if name not in ("score", "knowledge", "seed", "seconds", "progress"):
+                raise CallError(f"--mcmc takes no {name}; leave it out, or use --bootstrap")
         found = order_mcmc(cases, steps=steps or 0, **options)
     if found.stopped != "done":
         click.echo("Note: stopped before the end; what was found so far counts", err=True)

@@ -20,7 +20,7 @@ Tester = Callable[[Families], Chances]
 MOST_CELLS = 1 << 22
 
 
-def tester_of(counter: Counter, test: Test | None) -> Tester:
+def judge_of(counter: Counter, test: Test | None) -> Tester:
     """The test of that name on a counter; without a name G², or Fisher's z where the variables are continuous."""
     if test not in (None, *get_args(Test)):
         raise CallError(unknown("test", str(test), get_args(Test)))

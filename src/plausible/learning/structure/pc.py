@@ -14,7 +14,7 @@ import numpy as np
 
 from plausible.counting import Counter, refuse_gaps
 from plausible.errors import CallError, DataError, PlausibleWarning
-from plausible.learning.structure.independence import Test, Tester, tester_of
+from plausible.learning.structure.independence import Test, Tester, judge_of
 from plausible.learning.structure.knowledge import FREE, Knowledge, Limits
 from plausible.learning.structure.pattern import Pattern, members
 from plausible.learning.structure.search import Progress, Structure, Watch, structure
@@ -60,7 +60,7 @@ def pc(
     knowledge.only("pc", "required", "forbidden", "tiers", "roots", "leaves")
     limits = knowledge.within(counter.variables)
     watch = Watch(seconds, progress)
-    skeleton = _Skeleton(tester_of(counter, test), alpha, limits)
+    skeleton = _Skeleton(judge_of(counter, test), alpha, limits)
     with watch:
         skeleton.search(len(counter.variables) if most_given is None else most_given, watch)
     return structure(counter.variables, _graph(skeleton, limits, counter.variables), None, watch)
