@@ -23,6 +23,9 @@ from plausible.schema import Variable
 Open = tuple[int, int, Iterator[tuple[int, ...]]]
 """A pair that is joined so far, and the sets that were not yet given in its tests."""
 
+MOST_SETTLED = 100
+"""Of each pair, sets of one size that are tried for its separation; a hub would have thousands."""
+
 AT_ONCE = 16
 """Of each pair, up to so many tests are counted together; the first ones part most pairs."""
 
@@ -63,6 +66,7 @@ def pc(
     skeleton = _Skeleton(judge_of(counter, test), alpha, limits)
     with watch:
         skeleton.search(len(counter.variables) if most_given is None else most_given, watch)
+        skeleton.settle(watch)
     return structure(counter.variables, _graph(skeleton, limits, counter.variables), None, watch)
 
 
@@ -74,6 +78,7 @@ class _Skeleton:
         joined = limits.allowed | limits.allowed.T
         self.near = [sum(1 << int(y) for y in np.flatnonzero(row)) for row in joined]
         self.separators: dict[tuple[int, int], tuple[float, tuple[int, ...]]] = {}
+        self.parting: dict[tuple[int, int], list[tuple[float, tuple[int, ...]]]] = {}
 
     def search(self, most_given: int, watch: Watch) -> None:
         size = 0
@@ -109,6 +114,34 @@ class _Skeleton:
         watch.step()
         return [(x, y, sets) for x, y, sets in left if (x, y) not in self.separators]
 
+    def settle(self, watch: Watch) -> None:
+        """For pairs with a neighbour in common all sets of neighbours that part them, so that whether it is a collider
+        does not hang on which set was tried first (Colombo and Maathuis 2014, section 4.2)."""
+        near = [members(around) for around in self.near]
+        largest = max((len(given) for _, given in self.separators.values()), default=0)
+        open_ = [(x, y) for x, y in self.separators if self.near[x] & self.near[y]]
+        self.parting = {(x, y): [self.separators[x, y]] for x, y in open_}
+        for size in range(largest + 1):
+            tests = [(x, *given, y) for x, y in open_ for given in islice(_given(x, y, near, size), MOST_SETTLED)]
+            if not tests:
+                continue
+            for (x, *given, y), chance in zip(tests, self.chances(np.array(tests, np.int32)).tolist(), strict=True):
+                if chance > self.alpha:
+                    self.parting[x, y].append((chance, tuple(given)))
+            watch.step()
+
+    def colliders(self) -> list[tuple[float, int, int, int]]:
+        """x -> z <- y where the sets that part x and y with z have smaller chances together than those without it;
+        with the greatest chance of the pair's independence, the surest first."""
+        found = []
+        for (x, y), one in self.separators.items():
+            parting = self.parting.get((x, y), [one])
+            for z in members(self.near[x] & self.near[y]):
+                with_z = sum(chance for chance, given in parting if z in given)
+                if 2 * with_z < sum(chance for chance, _ in parting):
+                    found.append((max(parting)[0], x, z, y))
+        return sorted(found, reverse=True)
+
 
 def _given(x: int, y: int, near: list[tuple[int, ...]], size: int) -> Iterator[tuple[int, ...]]:
     """All sets of so many neighbours of x, then those of y that were not among them."""
@@ -129,17 +162,13 @@ def _graph(skeleton: _Skeleton, limits: Limits, variables: Sequence[Variable]) -
                 bare.direct(x, y)
             elif limits.allowed[x, y]:
                 bare.join(x, y)
-    colliders: list[tuple[float, int, int, int]] = []
-    for (x, y), (chance, given) in skeleton.separators.items():
-        between = skeleton.near[x] & skeleton.near[y]
-        colliders.extend((chance, x, z, y) for z in members(between) if z not in given)
-    colliders.sort(reverse=True)
+    colliders = skeleton.colliders()
     pattern = bare.copy()
     for _, x, z, y in colliders:
         _collide(pattern, x, z, y)
     pattern.close()
     found = pattern.extension()
-    return _compromise(bare, colliders, limits, variables) if found is None else found
+    return _compromise(bare, pattern, colliders, limits, variables) if found is None else found
 
 
 def _collide(pattern: Pattern, x: int, z: int, y: int) -> bool:
@@ -153,9 +182,14 @@ def _collide(pattern: Pattern, x: int, z: int, y: int) -> bool:
 
 
 def _compromise(
-    bare: Pattern, colliders: list[tuple[float, int, int, int]], limits: Limits, variables: Sequence[Variable]
+    bare: Pattern,
+    pattern: Pattern,
+    colliders: list[tuple[float, int, int, int]],
+    limits: Limits,
+    variables: Sequence[Variable],
 ) -> list[list[int]]:
-    """Where the tests contradict one another: the surest colliders that go together, then any graph."""
+    """Where the tests contradict one another: the surest colliders that go together; else a graph with few arrows
+    turned, since edges in a long circle always need a collider."""
     found = bare.extension()
     for _, x, z, y in colliders if found is not None else ():
         trial = bare.copy()
@@ -163,7 +197,7 @@ def _compromise(
             bare, found = trial, better
     if found is not None:
         return found
-    found = bare.extension(force=True)
+    found = pattern.extension(force=True)
     for y, above in enumerate(found):
         for x in above:
             if not limits.allowed[x, y]:

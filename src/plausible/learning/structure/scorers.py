@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import log, pi
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -123,6 +124,8 @@ class LineScorer(Scorer):
         return self._moments[given]
 
     def batch(self, families: Families) -> Scores:
+        if self._line.all():
+            return self._lines((), families[:, :-1], families[:, -1])
         out = np.empty(len(families))
         lines = self._line[families]
         groups: dict[tuple[int, ...], list[int]] = {}
@@ -141,7 +144,7 @@ class LineScorer(Scorer):
             out[chosen] = self._lines(given, self._place[parents], self._place[own[:, -1]])
         return out
 
-    def _lines(self, given: tuple[int, ...], parents: npt.NDArray[np.intp], child: npt.NDArray[np.intp]) -> Scores:
+    def _lines(self, given: tuple[int, ...], parents: npt.NDArray[Any], child: npt.NDArray[Any]) -> Scores:
         """The greatest log-likelihood of each regression less the price of its parameters."""
         moments = self.moments(given)
         d = moments.mean.shape[-1]
@@ -158,7 +161,7 @@ class LineScorer(Scorer):
         return scores
 
 
-def _explained(squares: npt.NDArray[np.float64], parents: npt.NDArray[np.intp], child: npt.NDArray[np.intp]) -> Scores:
+def _explained(squares: npt.NDArray[np.float64], parents: npt.NDArray[Any], child: npt.NDArray[Any]) -> Scores:
     """The sum of squares of each child that its parents explain, shape (combinations, families)."""
     if not parents.shape[1]:
         return np.zeros((len(squares), len(child)))
