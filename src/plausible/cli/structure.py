@@ -114,11 +114,13 @@ def structure(
     from plausible.coding import read_mixed
     from plausible.files import write, written_format
     from plausible.learning.structure import learn_structure, structural_em
+    from plausible.learning.structure.oddities import say_oddities
 
     if output is not None:
         written_format(output)
     read = read_mixed(source, drop=settings.pop("drop"), cut=settings.pop("cut"), gaps=("", *settings.pop("gap")))
     cases = read if read.numbers else read.cases
+    say_oddities(cases)
     if read.numbers:
         names = ", ".join(map(repr, read.numbers))
         click.echo(f"Note: {names}: numbers, taken as regressions on their parents; --cut 5 cuts them", err=True)
@@ -203,11 +205,9 @@ def _show_ensemble(
         found = order_mcmc(cases, steps=steps or 0, **options)
     if found.stopped != "done":
         click.echo("Note: stopped before the end; what was found so far counts", err=True)
-    if output is not None:
-        write(_fitted(found.consensus(), cases, rule), output)
     if query is None:
         rows = [asdict(one) for one in found.joined(least)]
-        show.rows(rows, format_, ["parent", "child", "probability", "direction"])
+        columns = ["parent", "child", "probability", "direction"]
     else:
         average = found.average(cases, rule)
         network = average.networks[0]
@@ -215,7 +215,10 @@ def _show_ensemble(
         states = network[query].child.states
         chances = average.posteriors(evidence)[query].tolist()
         rows = [{"state": state, "probability": p} for state, p in zip(states, chances, strict=True)]
-        show.rows(rows, format_, ["state", "probability"])
+        columns = ["state", "probability"]
+    if output is not None:
+        write(_fitted(found.consensus(), cases, rule), output)
+    show.rows(rows, format_, columns)
     click.echo(f"{len(found.graphs):,} different structures", err=True)
 
 
