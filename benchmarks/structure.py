@@ -299,7 +299,8 @@ def bench_gaussian(shared: Path, sizes: list[int]) -> None:
                 graph = found.graph if isinstance(found, Structure) else found
                 scored = isinstance(graph, Graph) and "pc" not in who
                 line(
-                    f"{name} {rows:,}", who, milliseconds(t[who]), ratio(t[who], t["pc" if "pc" in who else "hill_climb"]),
+                    f"{name} {rows:,}", who, milliseconds(t[who]),
+                    ratio(t[who], t["pc" if "pc" in who else "hill_climb"]),
                     f"{score_graph(graph, data):.1f}" if scored else "–", distance(network, graph),
                 )  # fmt: skip
 

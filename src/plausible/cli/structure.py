@@ -114,13 +114,14 @@ def structure(
     from plausible.coding import read_mixed
     from plausible.files import write, written_format
     from plausible.learning.structure import learn_structure, structural_em
-    from plausible.learning.structure.oddities import say_oddities
+    from plausible.learning.structure.oddities import oddities
 
     if output is not None:
         written_format(output)
     read = read_mixed(source, drop=settings.pop("drop"), cut=settings.pop("cut"), gaps=("", *settings.pop("gap")))
     cases = read if read.numbers else read.cases
-    say_oddities(cases)
+    for oddity in oddities(cases):
+        click.echo(f"Note: {oddity}", err=True)
     if read.numbers:
         names = ", ".join(map(repr, read.numbers))
         click.echo(f"Note: {names}: numbers, taken as regressions on their parents; --cut 5 cuts them", err=True)
