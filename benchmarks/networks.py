@@ -1,6 +1,6 @@
 """Belief networks beside pyAgrum and pgmpy, in the same run: medians and ratios as Markdown tables.
 
-    python benchmarks/networks.py [reading] [posteriors] [single] [heavy] [rows] [sampling] [--shared ../shared]
+    python benchmarks/networks.py [reading] [posteriors] [single] [heavy] [memory] [rows] [sampling]
 
 Ratios are the peer's time over ours: above 1 ours is faster. pgmpy is left out where it is not installed.
 """
@@ -10,9 +10,12 @@ from __future__ import annotations
 import argparse
 import gzip
 import importlib.util
+import json
 import logging
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -33,6 +36,7 @@ from plausible.infer.rows import expected_counts, predict
 from plausible.network import Network
 
 SMALL = ("asia", "alarm", "insurance", "child", "hailfinder", "hepar2", "win95pts")
+PARTS = ["reading", "posteriors", "single", "heavy", "memory", "rows", "sampling"]
 LARGE = ("water", "andes", "pigs", "mildew", "barley", "diabetes", "munin", "munin1", "munin2")
 
 
@@ -202,6 +206,58 @@ def heavy(shared: Path) -> None:
         )
 
 
+QUERY = """
+import json, sys
+from pathlib import Path
+from plausible.files.bif import read_bif
+from plausible.infer.engine import engine
+from plausible.infer.exact import ask
+
+def memory(field):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(field))
+
+network = read_bif(sys.argv[1])
+evidence = json.loads(sys.argv[2])
+tree = engine(network)
+schedule = tree.schedule([tree.index[name] for name in evidence])
+Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+before = memory("VmRSS")
+ask(network, evidence)
+print(json.dumps([8 * schedule.entries, memory("VmHWM") - before]))
+"""
+
+
+def memory(shared: Path, names: tuple[str, ...], patterns: int) -> None:
+    """What a query adds to the memory of a fresh process (Linux only), beside the tables of its junction tree."""
+    print("\n## Memory of a query in a fresh process: MB\n")
+    print("| network | evidence | tables | highest, beyond what was there | ratio |\n|---|---|---|---|---|")
+    for name in names:
+        network = load(shared, name)
+        for title, count in (("none", 1), ("a tenth", patterns)):
+            rng = np.random.default_rng(1)
+            found = []
+            for _ in range(count):
+                row = sample_once(network, rng)
+                chosen = rng.choice(network.names, size=max(1, len(network) // 10), replace=False)
+                evidence = {str(n): row[str(n)] for n in chosen} if title != "none" else {}
+                path = str(shared / f"data/bayesnets/bif/{name}.bif.gz")
+                done = subprocess.run(
+                    [sys.executable, "-c", QUERY, path, json.dumps(evidence)],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                if done.returncode == 0:
+                    tables, high = json.loads(done.stdout)
+                    found.append((tables, high, high / tables))
+            if found:
+                tables, high, ratio = (statistics.median(column) for column in zip(*found, strict=True))
+                print(f"| {name} | {title} | {tables / 2**20:,.1f} | {high / 2**20:,.1f} | {ratio:.2f} |", flush=True)
+            else:
+                print(f"| {name} | {title} | refused: too large | | |", flush=True)
+
+
 def reading(shared: Path) -> None:
     print("\n## Reading BIF: milliseconds\n\n| network | ours | pyAgrum | ratio |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
@@ -305,10 +361,10 @@ def sampling(shared: Path, count: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=["reading", "posteriors", "single", "heavy", "rows", "sampling"])
+    parser.add_argument("parts", nargs="*", default=PARTS)
     parser.add_argument("--shared", type=Path, default=Path(os.environ.get("PLAUSIBLE_SHARED", "../shared")))
     parser.add_argument("--networks", nargs="*", default=None)
-    parser.add_argument("--patterns", type=int, default=3)
+    parser.add_argument("--patterns", type=int, default=7)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     if "reading" in asked.parts:
@@ -317,6 +373,8 @@ def main() -> None:
         posteriors(asked.shared, tuple(asked.networks or SMALL + LARGE), asked.patterns)
     if "single" in asked.parts:
         single(asked.shared, tuple(asked.networks or SMALL), asked.patterns)
+    if "memory" in asked.parts:
+        memory(asked.shared, tuple(asked.networks or (*LARGE, "link")), asked.patterns)
     if "rows" in asked.parts:
         rows(asked.shared, 10_000)
     if "sampling" in asked.parts:

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <stdexcept>
 #include <vector>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -11,34 +13,48 @@
 
 class AsciiWords {
 public:
-    // Calls word(bytes, length, place) for each run of letters and digits, in lower case, with apostrophes inside it.
-    // Eight bytes behind a word can be read.
-    template <class Word>
-    void run(const std::uint8_t* text, std::size_t size, Word&& word) {
-        if (lower_.size() < size + 80) lower_.resize(size + 80 + size / 2);
-        std::uint64_t before = 0;  // whether the last character of the block before belongs to a word
-        std::size_t start = 0;
-        bool open = false;
+    // Calls words(text, edges, n) for n runs of letters and digits, with apostrophes inside them, at a time: the i-th
+    // begins at edges[2 i] and ends at edges[2 i + 1] of the text in lower case, behind which `padding` bytes can be read.
+    template <class Words>
+    void run(const std::uint8_t* text, std::size_t size, std::size_t padding, Words&& words) {
+        if (size > std::numeric_limits<std::uint32_t>::max()) throw std::length_error("a text has more than 4,294,967,295 characters");
+        if (lower_.size() < size + 64 + padding) lower_.resize(size + 64 + padding + size / 2);
+        std::uint64_t before = 0, open = 0;  // whether the last character belongs to letters and digits, to a word
+        std::size_t number = 0;
         Masks next = masks(text, 0, size);
-        for (std::size_t at = 0; at < size; at += 64) {
+        for (std::size_t at = 0; at < size; at += step) {
             const Masks here = next;
-            next = at + 64 < size ? masks(text, at + 64, size) : Masks{};
+            next = at + step < size ? masks(text, at + step, size) : Masks{};
             const std::uint64_t inside = (here.words << 1 | before) & (here.words >> 1 | next.words << 63);
             const std::uint64_t bits = here.words | (here.apostrophes & inside);
-            std::uint64_t edges = bits ^ (bits << 1 | std::uint64_t{open});
-            while (edges) {
-                const auto edge = at + static_cast<std::size_t>(std::countr_zero(edges));
-                edges &= edges - 1;
-                if (open) word(lower_.data() + start, edge - start, start);
-                start = edge;
-                open = !open;
-            }
+            number += put(bits ^ (bits << 1 | open), static_cast<std::uint32_t>(at), edges_.data() + number);
             before = here.words >> 63;
+            open = bits >> 63;
+            if (number >= many) {
+                words(lower_.data(), edges_.data(), number / 2);
+                edges_[0] = edges_[number - 1];
+                number &= 1;
+            }
         }
-        if (open) word(lower_.data() + start, size - start, start);
+        if (open) edges_[number++] = static_cast<std::uint32_t>(size);
+        words(lower_.data(), edges_.data(), number / 2);
     }
 
 private:
+    static constexpr std::size_t step = 64, many = 4096;
+
+    // The places of the bits that are set; sixteen, or as many again, at once instead of one by one.
+    static std::size_t put(std::uint64_t bits, std::uint32_t at, std::uint32_t* out) {
+        const auto number = static_cast<std::size_t>(std::popcount(bits));
+        const auto some = [&](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; i < last; ++i, bits &= bits - 1) out[i] = at + static_cast<std::uint32_t>(std::countr_zero(bits));
+        };
+        some(0, 16);
+        if (number > 16) some(16, 32);
+        if (number > 32) some(32, number);
+        return number;
+    }
+
     struct Masks {
         std::uint64_t words = 0, apostrophes = 0;
     };
@@ -80,4 +96,5 @@ private:
     }
 
     std::vector<char> lower_;
+    std::vector<std::uint32_t> edges_ = std::vector<std::uint32_t>(many + 2 * step);
 };

@@ -32,6 +32,7 @@ void each_text(const Texts& texts, const TokenRules& rules, int threads, Use&& u
     for (auto& bag : bags) tokenisers.emplace_back(rules, bag);
     share(texts.size(), 16, threads, [&](int thread, std::size_t i) {
         Bag& bag = bags[static_cast<std::size_t>(thread)];
+        if (bag.full()) bag.clear();
         bag.begin();
         texts.run(i, tokenisers[static_cast<std::size_t>(thread)]);
         use(bag, i);
@@ -139,7 +140,7 @@ nb::tuple log_posteriors(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb
 
 // What a term of a document adds to the score of each class.
 std::optional<std::vector<double>> contribution(const Scorer& scorer, const Bag::Entry& entry) {
-    auto weights = scorer.weights(Bag::key(entry));
+    auto weights = scorer.weights(entry.key());
     if (weights && !scorer.bernoulli())
         for (double& weight : *weights) weight *= entry.times;
     return weights;
@@ -159,7 +160,7 @@ nb::list terms(const Model& model, const Terms& counts, nb::handle text) {
     counts.table().look_up(bag);
     nb::list out;
     for (std::size_t i = 0; i < bag.size(); ++i)
-        out.append(nb::make_tuple(nb::str(bag[i].bytes, bag[i].size), bag[i].times, contribution(model, bag[i])));
+        out.append(nb::make_tuple(nb::str(bag[i].text().data(), bag[i].size), bag[i].times, contribution(model, bag[i])));
     return out;
 }
 

@@ -162,26 +162,32 @@ class Runs {
     Tuple<Out<double>, Out<double>> expected(Doubles values, Codes codes, Doubles shares, int threads) const {
         check(values, codes);
         require(shares.shape(0) == codes.shape(0), "one share a row");
-        require(plan.request.everything && plan.constants.empty(), "a schedule for expected counts");
+        require(plan.request.everything, "a schedule for expected counts");
         const std::size_t n = codes.shape(0);
         std::vector<double> logs(n), counts(plan.structure->values);
         {
             const nb::gil_scoped_release free;
-            const auto entries = static_cast<std::size_t>(plan.entries);
-            std::vector<std::vector<double>> sums(chunks(), std::vector<double>(entries));
+            const std::vector<Cut> cut = cut_families();
+            std::vector<std::vector<double>> sums(chunks()), seen(chunks());
             blocks(values, codes, threads, chunks(), [&](Propagation& one, const Block& block, Size chunk) {
                 double share[MOST_ROWS] = {};
                 for (Size r = 0; r < block.count; ++r) {
                     logs[block.first + r] = block.logs[r];
                     share[r] = std::isfinite(block.logs[r]) ? shares.data()[block.first + r] : 0;
                 }
+                sums[chunk].resize(static_cast<std::size_t>(plan.entries));
                 one.distribute(block.cases(*starts), block.found.data());
                 one.expect(share, sums[chunk].data());
+                if (cut.empty()) return;
+                seen[chunk].resize(counts.size());
+                for (const Cut& family : cut) add(family, one, block, share, seen[chunk].data());
             });
-            for (std::size_t c = 1; c < sums.size(); ++c) {
-                for (std::size_t i = 0; i < entries; ++i) sums[0][i] += sums[c][i];
+            std::vector<double> total(static_cast<std::size_t>(plan.entries));
+            for (std::size_t c = 0; c < sums.size(); ++c) {
+                for (std::size_t i = 0; i < sums[c].size(); ++i) total[i] += sums[c][i];
+                for (std::size_t i = 0; i < seen[c].size(); ++i) counts[i] += seen[c][i];
             }
-            spread(sums[0], counts);
+            spread(total, counts);
         }
         const std::size_t size = counts.size();
         return nb::make_tuple(out(std::move(logs), {n}), out(std::move(counts), {size}));
@@ -275,7 +281,65 @@ class Runs {
         });
     }
 
-    // From the cliques' sums to the families'.
+    // A family some of whose variables are observed: where its counts go depends on the row.
+    struct Cut {
+        const Gather* gather;
+        const Clique* clique;       // null where all are observed
+        std::vector<Size> places;   // of the clique's entries
+    };
+
+    std::vector<Cut> cut_families() const {
+        std::vector<Cut> found;
+        for (const Gather& one : plan.gathers) {
+            if (one.seen.empty()) continue;
+            const Clique& clique = plan.cliques[plan.home[one.family]];
+            found.push_back({&one, &clique, places(one, clique)});
+        }
+        for (const Gather& one : plan.constants) found.push_back({&one, nullptr, {}});
+        return found;
+    }
+
+    void add(const Cut& family, const Propagation& one, const Block& block, const double* share, double* counts) const {
+        for (Size r = 0; r < block.count; ++r) {
+            Size base = plan.structure->starts[family.gather->family];
+            for (const auto& [variable, stride] : family.gather->seen) {
+                base += block.seen[static_cast<std::size_t>(variable * rows() + r)] * stride;
+            }
+            if (family.clique == nullptr) {
+                counts[base] += share[r];
+                continue;
+            }
+            const double* const table = one.posterior(*family.clique);
+            for (Size i = 0; i < family.clique->entries; ++i) counts[base + family.places[i]] += share[r] * table[i * rows() + r];
+        }
+    }
+
+    // Where each entry of a clique lies in the table of a family, its observed variables in their first states.
+    std::vector<Size> places(const Gather& one, const Clique& clique) const {
+        const std::vector<int>& scope = plan.structure->scopes[one.family];
+        std::vector<Size> stride;
+        for (int v : clique.variables) {
+            Size step = 0, product = 1;
+            for (std::size_t i = scope.size(); i-- > 0; product *= plan.structure->states[scope[i]]) {
+                if (scope[i] == v) step = product;
+            }
+            stride.push_back(step);
+        }
+        std::vector<Size> counter(stride.size()), found;
+        Size at = 0;
+        for (Size i = 0; i < clique.entries; ++i) {
+            found.push_back(at);
+            for (std::size_t axis = stride.size(); axis-- > 0;) {
+                at += stride[axis];
+                if (++counter[axis] < plan.structure->states[clique.variables[axis]]) break;
+                at -= stride[axis] * counter[axis];
+                counter[axis] = 0;
+            }
+        }
+        return found;
+    }
+
+    // From the cliques' sums to the families' that are whole.
     void spread(const std::vector<double>& sums, std::vector<double>& counts) const {
         std::vector<Size> at;
         Size next = 0;
@@ -284,27 +348,11 @@ class Runs {
             next += clique.entries;
         }
         for (const Gather& one : plan.gathers) {
+            if (!one.seen.empty()) continue;
             const Clique& clique = plan.cliques[plan.home[one.family]];
-            const std::vector<int>& scope = plan.structure->scopes[one.family];
-            std::vector<Size> stride;
-            for (int v : clique.variables) {
-                Size step = 0, product = 1;
-                for (std::size_t i = scope.size(); i-- > 0; product *= plan.structure->states[scope[i]]) {
-                    if (scope[i] == v) step = product;
-                }
-                stride.push_back(step);
-            }
-            std::vector<Size> counter(stride.size());
-            Size to = plan.structure->starts[one.family];
-            for (Size i = 0; i < clique.entries; ++i) {
-                counts[to] += sums[at[plan.home[one.family]] + i];
-                for (std::size_t axis = stride.size(); axis-- > 0;) {
-                    to += stride[axis];
-                    if (++counter[axis] < plan.structure->states[clique.variables[axis]]) break;
-                    to -= stride[axis] * counter[axis];
-                    counter[axis] = 0;
-                }
-            }
+            const Size from = at[plan.home[one.family]], to = plan.structure->starts[one.family];
+            const std::vector<Size> place = places(one, clique);
+            for (Size i = 0; i < clique.entries; ++i) counts[to + place[i]] += sums[from + i];
         }
     }
 };

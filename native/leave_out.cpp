@@ -6,7 +6,7 @@ Scorer::Held Scorer::held(const Bag& bag, std::uint32_t own) const {
     const auto& rule = rule_.vocabulary;
     Held out{positions_, vocabulary_, all_positions_, {}, {}, std::vector<bool>(bag.size())};
     for (std::size_t i = 0; i < bag.size(); ++i) {
-        const TermId id = bag[i].id;
+        const TermId id = bag[i].id();
         out.inside[i] = id.term != Shard::absent && row(id).inside;
         if (own == nobody) continue;
         const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own);
@@ -27,9 +27,9 @@ Scorer::Held Scorer::held(const Bag& bag, std::uint32_t own) const {
         std::vector<Ranked> ranked;
         std::unordered_set<std::uint64_t> mine;
         for (std::size_t i = 0; i < bag.size(); ++i)
-            if (row(bag[i].id).fits) {
-                mine.insert(key(bag[i].id));
-                if (total(bag[i].id) > bag[i].times) ranked.push_back({bag[i].id, total(bag[i].id) - bag[i].times, i});
+            if (row(bag[i].id()).fits) {
+                mine.insert(key(bag[i].id()));
+                if (total(bag[i].id()) > bag[i].times) ranked.push_back({bag[i].id(), total(bag[i].id()) - bag[i].times, i});
             }
         const std::size_t reach = std::min(frequent_.size(), rule.drop_most_frequent + mine.size());
         for (std::size_t i = 0; i < reach; ++i)
@@ -45,7 +45,7 @@ Scorer::Held Scorer::held(const Bag& bag, std::uint32_t own) const {
         // this document can fall, so every other term that was dropped is dropped still.
     }
     for (std::size_t i = 0; i < bag.size(); ++i) {
-        const TermId id = bag[i].id;
+        const TermId id = bag[i].id();
         const std::uint64_t left = total(id) - bag[i].times;
         const bool inside = row(id).fits && left > 0 && left >= rule.min_count && !dropped.contains(key(id));
         if (row(id).inside && !inside) out.leaving.push_back(id);
@@ -88,7 +88,7 @@ void Scorer::multinomial_without(const Bag& bag, std::uint32_t own, const Held& 
     for (std::size_t i = 0; i < bag.size(); ++i) {
         if (!held.inside[i]) continue;
         const double times = bag[i].times;
-        const TermId id = bag[i].id;
+        const TermId id = bag[i].id();
         const auto left = static_cast<double>(total(id) - (own == nobody ? 0 : bag[i].times));
         const double mp = rule_.share ? all * left / static_cast<double>(held.all_positions) : all / static_cast<double>(held.vocabulary);
         length += bag[i].times;
@@ -140,7 +140,7 @@ void Scorer::bernoulli_without(const Bag& bag, std::uint32_t own, const Held& he
     std::vector<std::uint64_t> with(classes());
     for (std::size_t i = 0; i < bag.size(); ++i) {
         if (!held.inside[i]) continue;
-        const TermId id = bag[i].id;
+        const TermId id = bag[i].id();
         std::fill(with.begin(), with.end(), 0);
         part(id).each(id.term, [&](const Cell& cell) { with[cell.label] = cell.documents; });
         for (std::size_t c = 0; c < classes(); ++c) {

@@ -45,6 +45,7 @@ class Propagation {
     void trace(std::int32_t* states) const;      // the most probable states, one case
     void draw(random_numbers::Stream& stream, std::int32_t* states) const;  // one case, after collecting
     void expect(const double* shares, double* sums) const;  // adds each clique's posterior, cases weighed
+    const double* posterior(const Clique& clique) const { return work + clique.at; }  // after distributing
 
   private:
     const Schedule& plan;

@@ -4,7 +4,6 @@
 
 Scorer::Scorer(Terms& terms, std::vector<std::uint64_t> documents, Rule rule)
     : terms_(terms), documents_(std::move(documents)), rule_(std::move(rule)) {
-    terms_.settle();
     version_ = terms_.version();
     all_documents_ = std::accumulate(documents_.begin(), documents_.end(), std::uint64_t{0});
     choose_vocabulary();
@@ -102,47 +101,32 @@ void Scorer::estimate() {
     std::vector<double> logs;  // ln(1 + n / (m p)) for the small n that make up nearly all counts
     if (smoothed() && !bernoulli() && !rule_.share)
         for (int n = 0; n < 4096; ++n) logs.push_back(std::log1p(n / uniform));
-    const bool few = classes() <= 64;
-    std::vector<double> full(classes());
     std::vector<std::vector<std::uint32_t>> held(bernoulli() ? classes() : 0);
-    for (std::uint32_t s = 0; s < Table::shards; ++s)
+    weights_.begin(terms_.table(), classes());
+    if (uniform > 0 && !bernoulli()) ground_ = std::log(uniform);
+    if (rule_.share && smoothed() && !bernoulli()) grounds_.resize(Table::shards);
+    for (std::uint32_t s = 0; s < Table::shards; ++s) {
+        if (!grounds_.empty()) grounds_[s].resize(rows_[s].size());
         for (std::uint32_t t = 0; t < rows_[s].size(); ++t) {
-            Row& row = rows_[s][t];
-            if (!row.inside) continue;
-            const double mp = rule_.share ? all * static_cast<double>(total({s, t})) / static_cast<double>(all_positions_) : uniform;
-            if (smoothed() && !bernoulli()) row.ground = std::log(mp);
-            std::uint32_t size = 0;
-            const auto weigh = [&](const Cell& cell) {
-                const double documents = static_cast<double>(cell.documents);
+            if (!rows_[s][t].inside) continue;
+            double mp = uniform;
+            if (!grounds_.empty()) {
+                mp = all * static_cast<double>(total({s, t})) / static_cast<double>(all_positions_);
+                grounds_[s][t] = std::log(mp);
+            }
+            if (bernoulli()) part({s, t}).each(t, [&](const Cell& cell) { held[cell.label].push_back(cell.documents); });
+            if (!smoothed()) continue;
+            weights_.put(terms_.table(), {s, t}, [&](const Cell& cell) {
                 if (!bernoulli()) {
                     const auto n = cell.occurrences;
-                    if (!smoothed()) return std::log(static_cast<double>(n));
                     return n < logs.size() ? logs[n] : std::log1p(static_cast<double>(n) / mp);
                 }
-                const double has = documents + all / 2, factor = absent_factor(cell.documents, documents_[cell.label]);
+                const double has = static_cast<double>(cell.documents) + all / 2;
+                const double factor = absent_factor(cell.documents, documents_[cell.label]);
                 return std::log(has / (static_cast<double>(documents_[cell.label]) + all)) - std::log(factor) - steps_[cell.label];
-            };
-            const Shard& shard = terms_.table().part(s);
-            shard.each(t, [&](const Cell& cell) {
-                ++size;
-                if (bernoulli()) held[cell.label].push_back(cell.documents);
             });
-            if (!smoothed()) continue;
-            row.size = size;
-            row.dense = few && 2 * size >= classes();
-            row.offset = weights_.size();
-            if (row.dense) {
-                std::fill(full.begin(), full.end(), 0);
-                shard.each(t, [&](const Cell& cell) { full[cell.label] = weigh(cell); });
-                weights_.insert(weights_.end(), full.begin(), full.end());
-                labels_.resize(weights_.size());
-            } else {
-                shard.each(t, [&](const Cell& cell) {
-                    labels_.push_back(cell.label);
-                    weights_.push_back(weigh(cell));
-                });
-            }
         }
+    }
     holding_.resize(held.size());
     for (std::uint32_t c = 0; c < held.size(); ++c) {
         std::sort(held[c].begin(), held[c].end());
@@ -169,31 +153,13 @@ Scorer::Summary Scorer::score(Bag& bag, double* scores) const {
     std::uint64_t steps = 0;
     double ground = 0;
     std::fill_n(scores, classes(), 0.0);
-    // The memory accesses of a term's row and weights are asked for ahead of time.
-    for (std::size_t i = 0; i < bag.size(); ++i)
-        if (bag[i].id.term != Shard::absent) __builtin_prefetch(&row(bag[i].id));
-    constexpr std::size_t ahead = 8;
-    for (std::size_t i = 0; i < bag.size(); ++i) {
-        if (i + ahead < bag.size() && bag[i + ahead].id.term != Shard::absent) {
-            const auto offset = row(bag[i + ahead].id).offset;
-            __builtin_prefetch(weights_.data() + offset);
-            __builtin_prefetch(labels_.data() + offset);
-        }
-        if (bag[i].id.term == Shard::absent) continue;
-        const Row& here = row(bag[i].id);
-        if (!here.inside) continue;
-        out.known += bag[i].times;
-        const double times = bernoulli() ? 1 : bag[i].times;
-        steps += bernoulli() ? 1 : bag[i].times;
-        ground += times * here.ground;
-        const double* weights = weights_.data() + here.offset;
-        if (here.dense) {
-            for (std::size_t c = 0; c < classes(); ++c) scores[c] += times * weights[c];
-        } else {
-            const std::uint32_t* labels = labels_.data() + here.offset;
-            for (std::uint32_t k = 0; k < here.size; ++k) scores[labels[k]] += times * weights[k];
-        }
-    }
+    weights_.add(bag, scores, [&](const Bag::Entry& entry) {
+        out.known += entry.times;
+        const double times = bernoulli() ? 1 : entry.times;
+        steps += bernoulli() ? 1 : entry.times;
+        if (!bernoulli()) ground += times * this->ground(entry.id());
+        return times;
+    });
     for (std::size_t c = 0; c < classes(); ++c)
         scores[c] += intercepts_[c] + ground + static_cast<double>(steps) * steps_[c] + (bernoulli() ? absent_[c].value() : 0);
     return out;
@@ -203,15 +169,14 @@ std::optional<std::vector<double>> Scorer::weights(const Key& term) const {
     check_unchanged();
     const TermId id = terms_.table().find(term);
     if (id.term == Shard::absent || !row(id).inside) return std::nullopt;
-    const Row& here = row(id);
     constexpr double none = -std::numeric_limits<double>::infinity();
-    std::vector<double> out(classes(), smoothed() ? here.ground : none);
+    std::vector<double> out(classes(), smoothed() ? (bernoulli() ? 0 : ground(id)) : none);
     if (smoothed())
         for (std::size_t c = 0; c < classes(); ++c) out[c] += steps_[c];
     std::uint32_t k = 0;
     part(id).each(id.term, [&](const Cell& cell) {
         if (smoothed()) {
-            out[cell.label] += weights_[here.offset + (here.dense ? cell.label : k++)];
+            out[cell.label] += weights_.of(id, cell.label, k++);
         } else if (bernoulli()) {
             const double has = cell.documents / static_cast<double>(documents_[cell.label]);
             out[cell.label] = std::log(has) - (has < 1 ? std::log(1 - has) : 0);

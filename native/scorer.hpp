@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "terms_object.hpp"
+#include "weights.hpp"
 
 // Which terms take part: applied when probabilities are estimated, never to the counts.
 struct VocabularyRule {
@@ -80,11 +81,8 @@ public:
     std::vector<std::string> words() const;
 
 private:
-    struct Row {  // the weights of a term: one a class if `dense`, else `size` pairs of class and weight
-        std::uint64_t offset = 0;
-        std::uint32_t size = 0;
-        bool dense = false, fits = false, inside = false;
-        double ground = 0;  // added to every class
+    struct Row {
+        bool fits = false, inside = false;
     };
     struct Held {  // the counts that a document is scored with
         std::vector<std::uint64_t> positions;
@@ -99,6 +97,7 @@ private:
     }
     const Row& row(TermId id) const { return rows_[id.shard][id.term]; }
     Row& row(TermId id) { return rows_[id.shard][id.term]; }
+    double ground(TermId id) const { return grounds_.empty() ? ground_ : grounds_[id.shard][id.term]; }
     std::uint64_t total(TermId id) const { return totals_[id.shard][id.term]; }
     const Shard& part(TermId id) const { return terms_.table().part(id.shard); }
     bool before(TermId a, std::uint64_t a_total, TermId b, std::uint64_t b_total) const;
@@ -121,8 +120,9 @@ private:
     std::vector<std::vector<std::uint64_t>> totals_;  // occurrences of each term
     std::vector<TermId> frequent_;  // terms that fit, the most frequent first: all of them, if any are to be dropped
     std::vector<std::vector<Row>> rows_;
-    std::vector<std::uint32_t> labels_;
-    std::vector<double> weights_;
+    Weights weights_;
+    double ground_ = 0;                         // added to every class for each occurrence (term, if Bernoulli)
+    std::vector<std::vector<double>> grounds_;  // the same of each term, where the prior is its share
     std::uint64_t vocabulary_ = 0, all_positions_ = 0;
     std::vector<std::uint64_t> positions_;    // occurrences of vocabulary terms in each class
     std::vector<double> intercepts_, steps_;  // of a class: at the start, and for each occurrence (term, if Bernoulli)

@@ -64,7 +64,6 @@ void count(Terms& terms, nb::handle documents, const std::vector<std::int64_t>& 
 }
 
 nb::dict export_(Terms& terms, const std::vector<std::int64_t>& order) {
-    terms.settle();
     const auto to = to_labels(order);
     std::vector<TermId> ids;
     for (std::uint32_t s = 0; s < Table::shards; ++s)
@@ -108,7 +107,7 @@ void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels_
     const Numbers sizes(sizes_), labels(labels_), documents(documents_), occurrences(occurrences_), masses(masses_);
     if (labels.size() != documents.size() || labels.size() != occurrences.size() || labels.size() != masses.size())
         throw nb::value_error("the arrays of counts differ in length");
-    terms.reserve(sizes.size(), labels.size(), text.size());
+    terms.reserve(sizes.size(), labels.size());
     const char* p = text.c_str();
     const char* end = p + text.size();
     std::size_t next = 0;
@@ -119,7 +118,7 @@ void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels_
         const std::string_view word(p, static_cast<std::size_t>(stop - p));
         if (i && !(last < word)) throw nb::value_error("the terms are not sorted");
         last = word;
-        const Key key(p, word.size());
+        const Key key = Key::of(word);
         Shard& part = terms.table().part(Table::shard_of(key.hashed));
         const std::uint32_t term = part.find_or_add(key);
         if (word.empty() || !sizes[i]) throw nb::value_error("a term is empty, or no class has seen it");
@@ -147,6 +146,10 @@ void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels_
 struct TokenList {
     nb::list& out;
     void operator()(const char* bytes, std::size_t size) { out.append(nb::str(bytes, size)); }
+    void words(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t longest) {
+        for (std::size_t i = 0; i < number; ++i, edges += 2)
+            (*this)(text + edges[0], std::min<std::size_t>(edges[1] - edges[0], longest));
+    }
 };
 
 nb::list tokens(nb::handle text, int shortest_gram, int longest_gram, int shortest_chars, int longest_chars) {
@@ -186,8 +189,7 @@ void bind_terms(nb::module_& m) {
         }, "other"_a, "labels"_a, "left"_a, "Take the counts of `other` away; they must be covered.")
         .def("row", [](Terms& terms, const std::string& term) {
             std::vector<std::pair<std::uint32_t, std::pair<std::uint32_t, std::uint64_t>>> out;
-            terms.settle();
-            const TermId id = terms.table().find({term.data(), term.size()});
+            const TermId id = terms.table().find(Key::of(term));
             if (id.term != Shard::absent)
                 terms.table().part(id.shard).each(id.term, [&](const Cell& cell) {
                     out.push_back({cell.label, {cell.documents, cell.occurrences}});
@@ -200,7 +202,6 @@ void bind_terms(nb::module_& m) {
              "Take in what `export` gave, of classes of so many documents.")
         .def("words_only", [](Terms& terms) {
             auto out = std::make_unique<Terms>(1, 1, 0, 0);
-            terms.settle();
             out->copy_words(terms);
             return out;
         }, "The counts of single words: what would have been counted without n-grams.")

@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
+#include <numeric>
 #include <limits>
 #include <stdexcept>
+#include <mutex>
 #include <string_view>
 #include <vector>
+
+#include "bag.hpp"
 
 // What one class has seen of one term. The mass is the sum, over documents with the term f times, of ln(1 + f) divided
 // by the Euclidean norm of these over the document's words (or its n-grams), in units of 2^-20: a whole number, so
@@ -19,55 +21,6 @@ struct Cell {
     std::uint32_t label;
     std::uint32_t documents;
     std::uint64_t occurrences, mass;
-};
-
-template <class Word>
-Word read(const char* bytes) {
-    Word word;
-    std::memcpy(&word, bytes, sizeof word);
-    return word;
-}
-
-// The first eight bytes, or all of a shorter string, as a number; overlapping reads instead of a loop.
-inline std::uint64_t load(const char* bytes, std::size_t size) {
-    if (size >= 8) return read<std::uint64_t>(bytes);
-    if (size >= 4)
-        return read<std::uint32_t>(bytes) | std::uint64_t{read<std::uint32_t>(bytes + size - 4)} << 8 * (size - 4);
-    if (size == 0) return 0;
-    const auto byte = [&](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(bytes[i])} << 8 * i; };
-    return byte(0) | byte(size / 2) | byte(size - 1);
-}
-
-inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = static_cast<Wide>(a) * b;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-}
-
-// The hash is fixed for good: tables of any two runs can be merged without hashing anew.
-inline std::uint64_t hash(const char* bytes, std::size_t size, std::uint64_t prefix) {
-    constexpr std::uint64_t a = 0x9E3779B97F4A7C15u, b = 0xD6E8FEB86659FD93u;
-    std::uint64_t h = mix(prefix ^ a, size ^ b);
-    while (size > 8) {
-        bytes += 8;
-        size -= 8;
-        h = mix(h ^ load(bytes, size), a);
-    }
-    return h;
-}
-
-// A string with what is needed to find it again: its hash and its first eight bytes.
-struct Key {
-    const char* bytes;
-    std::uint32_t size;
-    std::uint64_t hashed, prefix;
-
-    Key(const char* at, std::size_t length)
-        : Key(at, length, load(at, length)) {}
-    Key(const char* at, std::size_t length, std::uint64_t start)
-        : bytes(at), size(static_cast<std::uint32_t>(length)), hashed(hash(at, length, start)), prefix(start) {}
-    Key(const char* at, std::uint32_t length, std::uint64_t known, std::uint64_t start)
-        : bytes(at), size(length), hashed(known), prefix(start) {}
 };
 
 // The part of the counts whose terms share the top bits of their hash, so that parts can be merged side by side.
@@ -79,7 +32,10 @@ public:
         if (slots_.empty()) return absent;
         for (std::size_t i = key.hashed & mask_;; i = (i + 1) & mask_) {
             const Slot slot = slots_[i];
-            if (slot.term == absent || (slot.tag == tag(key.hashed) && is(terms_[slot.term], key))) return slot.term;
+            if (slot.term == absent) return absent;
+            if (slot.tag != tag(key.hashed)) continue;
+            const Term& term = terms_[slot.term];
+            if (key.is(term.low, term.high, term.size, long_bytes(term))) return slot.term;
         }
     }
 
@@ -99,34 +55,32 @@ public:
     }
     void expect_cell(std::uint32_t term, std::uint32_t label) const {
         const Term& row = terms_[term];
-        __builtin_prefetch(cells_.data() + row.row + (label & (row.room - 1)));
+        if (row.room) __builtin_prefetch(&cells_[row.row + (label & (row.room - 1))]);
     }
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(terms_.size()); }
 
-    std::string_view text(std::uint32_t term) const {
-        return {bytes_.data() + terms_[term].offset, terms_[term].size};
-    }
-
+    // Both stay until a term is added.
+    std::string_view text(std::uint32_t term) const { return text(terms_[term]); }
     Key key(std::uint32_t term) const {
         const Term& known = terms_[term];
-        return {bytes_.data() + known.offset, known.size, hashes_[term], known.prefix};
+        return {known.low, known.high, known.hashed, text(known).data(), known.size};
     }
 
     // Calls use(cell) for each class that has seen the term.
     template <class Use>
     void each(std::uint32_t term, Use&& use) const {
         const Term& row = terms_[term];
-        for (std::uint32_t i = 0; i < row.room; ++i) {
-            const Cell& cell = cells_[row.row + i];
-            if (cell.label != absent && cell.occurrences) use(cell);
-        }
+        for (const Cell *cell = first(row), *end = cell + places(row); cell < end; ++cell)
+            if (cell->label != absent && cell->occurrences) use(*cell);
     }
 
     const Cell* cell(std::uint32_t term, std::uint32_t label) const {
         const Term& row = terms_[term];
-        for (std::uint32_t i = 0; i < row.room; ++i) {
-            const Cell& here = cells_[row.row + ((label + i) & (row.room - 1))];
+        const Cell* cells = first(row);
+        const std::uint32_t room = places(row);
+        for (std::uint32_t i = 0; i < room; ++i) {
+            const Cell& here = cells[(label + i) & (room - 1)];
             if (here.label == label) return &here;
             if (here.label == absent) break;
         }
@@ -145,13 +99,13 @@ public:
         if (const Cell* mine = cell(term, more.label)) check_room(*mine, more);
     }
 
-    // Whether `less` can be part of what a class has seen of a term, in which `left` documents are to remain.
     // Room for the cells of a new term, so that it need not grow to it.
     void expect_cells(std::uint32_t term, std::uint64_t cells) {
         const std::uint64_t room = std::bit_ceil(cells <= 4 ? cells : cells + cells / 3);
-        if (room > terms_[term].room && room < absent) widen(terms_[term], static_cast<std::uint32_t>(room));
+        if (room > places(terms_[term]) && room < absent) widen(terms_[term], static_cast<std::uint32_t>(room));
     }
 
+    // Whether `less` can be part of what a class has seen of a term, in which `left` documents are to remain.
     bool covers(std::uint32_t term, const Cell& less, std::uint64_t left) const {
         const Cell* mine = cell(term, less.label);
         if (!mine || mine->documents < less.documents || mine->occurrences < less.occurrences || mine->mass < less.mass) return false;
@@ -166,29 +120,42 @@ public:
         mine.mass -= less.mass;
     }
 
-    void reserve(std::size_t terms, std::size_t cells, std::size_t bytes) {
+    void reserve(std::size_t terms, std::size_t cells) {
         terms_.reserve(terms);
-        hashes_.reserve(terms);
         cells_.reserve(cells);
-        bytes_.reserve(bytes);
         std::size_t room = 64;
         while (room < 2 * terms) room *= 2;
         if (room > slots_.size()) rehash(room);
     }
 
     std::size_t memory() const {
-        return slots_.capacity() * sizeof(Slot) + terms_.capacity() * sizeof(Term) + hashes_.capacity() * sizeof(std::uint64_t) +
-               cells_.capacity() * sizeof(Cell) + bytes_.capacity();
+        return slots_.capacity() * sizeof(Slot) + terms_.capacity() * sizeof(Term) + cells_.capacity() * sizeof(Cell) + bytes_.capacity();
     }
 
 private:
     struct Slot {
-        std::uint32_t tag, term;
+        std::uint32_t tag = 0, term = absent;
     };
-    struct Term {  // its cells are an open-addressing table of `room`, a power of two; up to four of them may be full
-        std::uint64_t prefix, offset, row = 0;
+    // With `room` 0 a term has one cell, beside it; else an open-addressing table of `room`, a power of two, at `row`.
+    // Up to four of these may be full.
+    struct alignas(64) Term {
+        std::uint64_t low, high, hashed;
+        std::uint64_t offset;  // of the bytes of a term that does not lie in the two numbers
         std::uint32_t size, room = 0;
+        union {
+            Cell only = {absent, 0, 0, 0};
+            std::uint64_t row;
+        };
+
+        Term(const Key& key, std::uint64_t at) : low(key.low), high(key.high), hashed(key.hashed), offset(at), size(key.size) {}
     };
+
+    const char* long_bytes(const Term& term) const { return bytes_.data() + term.offset; }
+    std::string_view text(const Term& term) const {
+        return {term.size > Key::inside ? long_bytes(term) : reinterpret_cast<const char*>(&term.low), term.size};
+    }
+    const Cell* first(const Term& term) const { return term.room ? &cells_[term.row] : &term.only; }
+    static std::uint32_t places(const Term& term) { return std::max(term.room, 1u); }
 
     static void check_room(const Cell& mine, const Cell& more) {
         if (mine.documents > std::numeric_limits<std::uint32_t>::max() - more.documents ||
@@ -198,47 +165,44 @@ private:
 
     static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed >> 24); }
 
-    bool is(const Term& term, const Key& key) const {
-        return term.prefix == key.prefix && term.size == key.size &&
-               (key.size <= 8 || std::memcmp(bytes_.data() + term.offset + 8, key.bytes + 8, key.size - 8) == 0);
-    }
-
     std::uint32_t add(const Key& key) {
         if (terms_.size() + 1 >= absent) throw std::length_error("the vocabulary is full: more than 4 billion terms");
         if (2 * (terms_.size() + 1) > slots_.size()) rehash(slots_.empty() ? 64 : 2 * slots_.size());
         const auto term = static_cast<std::uint32_t>(terms_.size());
-        terms_.push_back({.prefix = key.prefix, .offset = bytes_.size(), .size = key.size});
-        hashes_.push_back(key.hashed);
-        bytes_.insert(bytes_.end(), key.bytes, key.bytes + key.size);
+        terms_.emplace_back(key, bytes_.size());
+        if (key.size > Key::inside) bytes_.insert(bytes_.end(), key.bytes, key.bytes + key.size);
         place(term);
         return term;
     }
 
     void place(std::uint32_t term) {
-        std::size_t i = hashes_[term] & mask_;
+        const std::uint64_t hashed = terms_[term].hashed;
+        std::size_t i = hashed & mask_;
         while (slots_[i].term != absent) i = (i + 1) & mask_;
-        slots_[i] = {tag(hashes_[term]), term};
+        slots_[i] = {tag(hashed), term};
     }
 
     void rehash(std::size_t room) {
-        slots_.assign(room, {0, absent});
+        slots_.assign(room, Slot{});
         mask_ = room - 1;
         for (std::uint32_t term = 0; term < terms_.size(); ++term) place(term);
     }
 
     Cell& claim(std::uint32_t term, std::uint32_t label) {
-        const Term& row = terms_[term];
-        for (std::uint32_t i = 0; i < row.room; ++i) {
-            Cell& here = cells_[row.row + ((label + i) & (row.room - 1))];
+        Term& row = terms_[term];
+        Cell* cells = row.room ? &cells_[row.row] : &row.only;
+        const std::uint32_t room = places(row);
+        for (std::uint32_t i = 0; i < room; ++i) {
+            Cell& here = cells[(label + i) & (room - 1)];
             if (here.label == label) return here;
             if (here.label == absent) {
-                const bool crowded = row.room > 4 && i > 4 && i > row.room / 8;
+                const bool crowded = room > 4 && i > 4 && i > room / 8;
                 if (crowded) break;
                 here.label = label;
                 return here;
             }
         }
-        widen(terms_[term], row.room ? 2 * row.room : 1);
+        widen(row, room < 4 ? 4 : 2 * room);
         return claim(term, label);
     }
 
@@ -249,17 +213,17 @@ private:
         if (!free_[level].empty()) {
             offset = free_[level].back();
             free_[level].pop_back();
+            std::fill_n(cells_.begin() + static_cast<std::ptrdiff_t>(offset), room, Cell{absent, 0, 0, 0});
         } else {
             offset = cells_.size();
-            cells_.resize(cells_.size() + room);
+            cells_.resize(cells_.size() + room, {absent, 0, 0, 0});
         }
-        for (std::uint32_t i = 0; i < room; ++i) cells_[offset + i] = {absent, 0, 0, 0};
-        for (std::uint32_t i = 0; i < row.room; ++i) {
-            const Cell cell = cells_[row.row + i];
-            if (cell.label == absent) continue;
-            std::uint32_t j = cell.label & (room - 1);
+        const Cell* old = first(row);
+        for (std::uint32_t i = 0; i < places(row); ++i) {
+            if (old[i].label == absent) continue;
+            std::uint32_t j = old[i].label & (room - 1);
             while (cells_[offset + j].label != absent) j = (j + 1) & (room - 1);
-            cells_[offset + j] = cell;
+            cells_[offset + j] = old[i];
         }
         if (row.room) free_[static_cast<std::size_t>(std::countr_zero(row.room))].push_back(row.row);
         row.row = offset;
@@ -269,115 +233,9 @@ private:
     std::vector<Slot> slots_;
     std::size_t mask_ = 0;
     std::vector<Term> terms_;
-    std::vector<std::uint64_t> hashes_;
     std::vector<char> bytes_;
     std::vector<Cell> cells_;
     std::vector<std::vector<std::uint64_t>> free_;
-};
-
-// A term of a sharded table.
-struct TermId {
-    std::uint32_t shard, term;
-};
-
-// The distinct terms of one document and how often each occurs. It lies apart from any vocabulary, small enough for
-// the nearest cache, so that the vocabulary is asked once a distinct term, and ahead of time.
-class Bag {
-public:
-    struct Entry {
-        std::uint64_t hashed, prefix;
-        const char* bytes;
-        std::uint32_t size, times;
-        TermId id;
-        std::uint64_t mass;  // set by `weigh`
-    };
-
-    void begin() {
-        size_ = 0;
-        tokens_ = 0;
-        if (++stamp_ == 0) {
-            std::fill(slots_.begin(), slots_.end(), Slot{});
-            stamp_ = 1;
-        }
-    }
-
-    // For a token that stays where it is until the document ends, and behind which eight bytes can be read: no branch
-    // on its length below eight, and none on whether it is new, which is as good as chance.
-    void operator()(const char* bytes, std::size_t size) {
-        const std::uint64_t all = read<std::uint64_t>(bytes);
-        const Key key(bytes, size, size < 8 ? all & ((std::uint64_t{1} << 8 * size) - 1) : all);
-        ++tokens_;
-        for (std::size_t i = key.hashed & mask_;; i = (i + 1) & mask_) {
-            Slot& slot = slots_[i];
-            const bool fresh = slot.stamp != stamp_;
-            const auto e = fresh ? static_cast<std::uint32_t>(size_) : slot.entry;
-            entries_[size_] = {key.hashed, key.prefix, key.bytes, key.size, 0, {}, 0};
-            Entry& entry = entries_[e];
-            if (entry.hashed != key.hashed || entry.prefix != key.prefix || entry.size != key.size) continue;
-            if (key.size > 8 && std::memcmp(entry.bytes + 8, key.bytes + 8, key.size - 8) != 0) continue;
-            ++entry.times;
-            slot = {stamp_, e};
-            size_ += fresh;
-            if (size_ == entries_.size()) widen();
-            return;
-        }
-    }
-
-    // Gives each term its mass; with `pairs`, terms that hold a blank are n-grams, with a norm of their own.
-    void weigh(bool pairs) {
-        double norm[2] = {0, 0};
-        for (std::size_t i = 0; i < size_; ++i) {
-            const double x = damped(entries_[i].times);
-            norm[pairs && is_gram(entries_[i])] += x * x;
-        }
-        for (double& n : norm) n = n > 0 ? unit / std::sqrt(n) : 0;
-        for (std::size_t i = 0; i < size_; ++i) {
-            Entry& entry = entries_[i];
-            entry.mass = static_cast<std::uint64_t>(std::llrint(damped(entry.times) * norm[pairs && is_gram(entry)]));
-        }
-    }
-
-    static constexpr double unit = 1 << 20;
-    static bool is_gram(const Entry& entry) { return std::memchr(entry.bytes, ' ', entry.size) != nullptr; }
-
-    std::size_t size() const { return size_; }
-    std::uint64_t tokens() const { return tokens_; }
-    Entry& operator[](std::size_t i) { return entries_[i]; }
-    const Entry& operator[](std::size_t i) const { return entries_[i]; }
-
-    static Key key(const Entry& entry) { return {entry.bytes, entry.size, entry.hashed, entry.prefix}; }
-
-private:
-    struct Slot {
-        std::uint32_t stamp = 0, entry = 0;
-    };
-
-    static double damped(std::uint32_t times) {
-        static const auto logs = [] {
-            std::array<double, 64> table{};
-            for (std::size_t f = 0; f < table.size(); ++f) table[f] = std::log1p(static_cast<double>(f));
-            return table;
-        }();
-        return times < logs.size() ? logs[times] : std::log1p(static_cast<double>(times));
-    }
-
-    void widen() {
-        entries_.resize(2 * entries_.size());
-        slots_.assign(2 * slots_.size(), Slot{});
-        mask_ = slots_.size() - 1;
-        for (std::uint32_t e = 0; e < size_; ++e) {
-            std::size_t i = entries_[e].hashed & mask_;
-            while (slots_[i].stamp == stamp_) i = (i + 1) & mask_;
-            slots_[i] = {stamp_, e};
-        }
-    }
-
-    std::vector<Slot> slots_ = std::vector<Slot>(1024);
-    std::size_t mask_ = 1023;
-    std::vector<Entry> entries_ = std::vector<Entry>(512);
-    std::size_t size_ = 0;
-    std::uint64_t tokens_ = 0;
-    std::uint32_t stamp_ = 0;
 };
 
 class Table {
@@ -391,34 +249,59 @@ public:
         return {shard, parts_[shard].find(key)};
     }
 
-    // Fills in the ids of a bag's terms; terms that are not in the vocabulary become `Shard::absent`.
+    // Fills in the place of each term of a bag; of terms that are not in the vocabulary it is `Shard::absent`. The memory
+    // accesses of several look-ups are asked for ahead of time.
     void look_up(Bag& bag) const {
-        look_up(bag, [&](std::uint32_t shard, const Key& key) { return parts_[shard].find(key); });
+        bag.each_new([&](Bag::Entry* entries, std::size_t number) {
+            for (std::size_t first = 0; first < number; first += together) {
+                const std::size_t few = std::min(together, number - first);
+                Bag::Entry* some = entries + first;
+                for (std::size_t i = 0; i < few; ++i) part(some[i]).expect_slot(some[i].hashed);
+                for (std::size_t i = 0; i < few; ++i) part(some[i]).expect_term(some[i].hashed);
+                for (std::size_t i = 0; i < few; ++i) some[i].term = part(some[i]).find(some[i].key());
+            }
+        });
     }
 
-    void count(Bag& bag, std::uint32_t label) {
-        look_up(bag, [&](std::uint32_t shard, const Key& key) { return parts_[shard].find_or_add(key); });
-        for (std::size_t i = 0; i < bag.size(); ++i) parts_[bag[i].id.shard].expect_cell(bag[i].id.term, label);
-        for (std::size_t i = 0; i < bag.size(); ++i) parts_[bag[i].id.shard].count(bag[i].id.term, {label, 1, bag[i].times, bag[i].mass});
+    // Adds what was tallied of documents of one class. Several threads may add at a time, and begin with other shards.
+    void add(const Bag& bag, std::uint32_t label, std::size_t thread) {
+        std::array<std::uint32_t, shards + 1> ends{};
+        for (std::size_t e = 0; e < bag.known(); ++e) ++ends[shard_of(bag.entry(e).hashed) + 1];
+        std::partial_sum(ends.begin(), ends.end(), ends.begin());
+        std::vector<std::uint32_t> order(bag.known());
+        auto next = ends;
+        for (std::uint32_t e = 0; e < bag.known(); ++e) order[next[shard_of(bag.entry(e).hashed)]++] = e;
+        for (std::size_t k = 0; k < shards; ++k) {
+            const std::size_t s = (k + thread * shards / 2) % shards;
+            if (ends[s] == ends[s + 1]) continue;
+            const std::lock_guard lock(adding_[s]);
+            add(bag, label, parts_[s], order.data() + ends[s], ends[s + 1] - ends[s]);
+        }
     }
 
     Shard& part(std::size_t shard) { return parts_[shard]; }
     const Shard& part(std::size_t shard) const { return parts_[shard]; }
 
 private:
-    template <class Find>
-    void look_up(Bag& bag, Find&& find) const {
-        constexpr std::size_t ahead = 32;
-        for (std::size_t first = 0; first < bag.size(); first += ahead) {
-            const std::size_t last = std::min(first + ahead, bag.size());
-            for (std::size_t i = first; i < last; ++i) parts_[shard_of(bag[i].hashed)].expect_slot(bag[i].hashed);
-            for (std::size_t i = first; i < last; ++i) parts_[shard_of(bag[i].hashed)].expect_term(bag[i].hashed);
-            for (std::size_t i = first; i < last; ++i) {
-                const std::uint32_t shard = shard_of(bag[i].hashed);
-                bag[i].id = {shard, find(shard, Bag::key(bag[i]))};
+    static constexpr std::size_t together = 32;
+
+    const Shard& part(const Bag::Entry& entry) const { return parts_[shard_of(entry.hashed)]; }
+
+    static void add(const Bag& bag, std::uint32_t label, Shard& part, const std::uint32_t* order, std::size_t number) {
+        std::array<std::uint32_t, together> terms;
+        for (std::size_t first = 0; first < number; first += together, order += together) {
+            const std::size_t few = std::min(together, number - first);
+            for (std::size_t i = 0; i < few; ++i) part.expect_slot(bag.entry(order[i]).hashed);
+            for (std::size_t i = 0; i < few; ++i) part.expect_term(bag.entry(order[i]).hashed);
+            for (std::size_t i = 0; i < few; ++i) terms[i] = part.find_or_add(bag.entry(order[i]).key());
+            for (std::size_t i = 0; i < few; ++i) part.expect_cell(terms[i], label);
+            for (std::size_t i = 0; i < few; ++i) {
+                const Bag::Entry& entry = bag.entry(order[i]);
+                part.count(terms[i], {label, entry.documents, entry.occurrences, entry.masses});
             }
         }
     }
 
     Shard parts_[shards];
+    std::mutex adding_[shards];
 };

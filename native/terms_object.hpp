@@ -2,7 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
+#include <numeric>
 #include <string>
 
 #include "terms.hpp"
@@ -24,8 +24,8 @@ public:
 
     const TokenRules& rules() const { return rules_; }
     bool grams() const { return rules_.longest_gram > 1; }
-    Table& table() { return tables_[0]->table; }
-    const Table& table() const { return tables_[0]->table; }
+    Table& table() { return table_; }
+    const Table& table() const { return table_; }
     std::string_view text(TermId id) const { return table().part(id.shard).text(id.term); }
     std::uint64_t version() const { return version_; }
 
@@ -36,31 +36,36 @@ public:
         return any;
     }
 
-    // Each thread counts into a table of its own; `settle` adds them up.
+    // Documents are counted class by class: each thread tallies those of one class in a bag before the table is asked.
     void count(const Texts& texts, const std::vector<std::uint32_t>& labels, int threads) {
         ++version_;
-        while (tables_.size() < static_cast<std::size_t>(std::max(threads, 1))) tables_.push_back(std::make_unique<Counting>());
+        const auto order = by_class(labels);
+        const auto workers = static_cast<std::size_t>(std::max(threads, 1));
+        std::vector<Bag> bags(workers);
+        std::vector<std::uint32_t> label(workers, Shard::absent);
         std::vector<Tokeniser<Bag>> tokenisers;
-        tokenisers.reserve(tables_.size());
-        for (auto& counting : tables_) tokenisers.emplace_back(rules_, counting->bag);
-        share(texts.size(), 16, threads, [&](int thread, std::size_t i) {
-            Counting& counting = *tables_[static_cast<std::size_t>(thread)];
-            counting.bag.begin();
-            texts.run(i, tokenisers[static_cast<std::size_t>(thread)]);
-            counting.bag.weigh(grams());
-            counting.table.count(counting.bag, labels[i]);
+        tokenisers.reserve(workers);
+        for (Bag& bag : bags) tokenisers.emplace_back(rules_, bag);
+        const auto add = [&](std::size_t thread) {
+            if (bags[thread].known()) table_.add(bags[thread], label[thread], thread);
+            bags[thread].clear();
+        };
+        share(texts.size(), 16, threads, [&](int worker, std::size_t i) {
+            const auto thread = static_cast<std::size_t>(worker);
+            const std::size_t text = order.empty() ? i : order[i];
+            Bag& bag = bags[thread];
+            if (label[thread] != labels[text] || bag.full()) add(thread);
+            label[thread] = labels[text];
+            bag.begin();
+            texts.run(text, tokenisers[thread]);
+            bag.weigh(grams());
+            bag.tally();
         });
-    }
-
-    void settle() {
-        const int threads = static_cast<int>(tables_.size());
-        for (; tables_.size() > 1; tables_.pop_back()) add(tables_.back()->table, {}, threads);
+        share(workers, 1, threads, [&](int, std::size_t thread) { add(thread); });
     }
 
     void merge(Terms& other, const std::vector<std::uint32_t>& to, int threads) {
         ++version_;
-        settle();
-        other.settle();
         other.each([&](const Shard& part, std::uint32_t term, Cell cell) {
             cell.label = to.at(cell.label);
             const TermId id = table().find(part.key(term));
@@ -72,8 +77,6 @@ public:
     // A term of which `other` has counts that can't be part of those here, or that more than the `left` documents of a
     // class would still hold; empty if there is none.
     std::string uncovered(Terms& other, const std::vector<std::uint32_t>& to, const std::vector<std::uint64_t>& left) {
-        settle();
-        other.settle();
         std::string found;
         other.each([&](const Shard& part, std::uint32_t term, Cell cell) {
             cell.label = to.at(cell.label);
@@ -114,23 +117,28 @@ public:
         });
     }
 
-    void reserve(std::size_t terms, std::size_t cells, std::size_t bytes) {
+    void reserve(std::size_t terms, std::size_t cells) {
         const auto part = [](std::size_t all) { return all / Table::shards + all / 64 + 16; };
-        for (std::size_t s = 0; s < Table::shards; ++s) table().part(s).reserve(part(terms), part(cells), part(bytes));
+        for (std::size_t s = 0; s < Table::shards; ++s) table().part(s).reserve(part(terms), part(cells));
     }
 
     std::size_t memory() const {
         std::size_t bytes = 0;
-        for (const auto& counting : tables_)
-            for (std::size_t s = 0; s < Table::shards; ++s) bytes += counting->table.part(s).memory();
+        for (std::size_t s = 0; s < Table::shards; ++s) bytes += table().part(s).memory();
         return bytes;
     }
 
 private:
-    struct Counting {
-        Table table;
-        Bag bag;
-    };
+    // The places of the labels in their order; nothing if they are in order.
+    static std::vector<std::size_t> by_class(const std::vector<std::uint32_t>& labels) {
+        std::vector<std::size_t> order;
+        if (std::is_sorted(labels.begin(), labels.end())) return order;
+        order.resize(labels.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return labels[a] < labels[b]; });
+        return order;
+    }
+
     template <class Use>
     void each(Use&& use) const {
         for (std::size_t s = 0; s < Table::shards; ++s) {
@@ -157,10 +165,6 @@ private:
     }
 
     TokenRules rules_;
-    std::vector<std::unique_ptr<Counting>> tables_ = [] {
-        std::vector<std::unique_ptr<Counting>> first;
-        first.push_back(std::make_unique<Counting>());
-        return first;
-    }();
+    Table table_;
     std::uint64_t version_ = 0;
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ascii.hpp"
+#include "keys.hpp"
 #include "unicode.hpp"
 
 struct TokenRules {
@@ -19,13 +20,13 @@ struct TokenRules {
 // Bytes that stay where they are until `begin`.
 class Arena {
 public:
-    static constexpr std::size_t block = 1 << 16, padding = 8;
+    static constexpr std::size_t block = 1 << 16;
 
     void begin() { current_ = used_ = 0; }
 
     // Where the next `size` bytes can be written, with padding behind them.
     char* room(std::size_t size) {
-        if (used_ + size + padding > block) {
+        if (used_ + size + Key::padding > block) {
             ++current_;
             used_ = 0;
         }
@@ -39,8 +40,8 @@ private:
     std::size_t current_ = 0, used_ = 0;
 };
 
-// Calls sink(bytes, length) for each token of a text, as UTF-8. The bytes stay in place until the next text, and eight
-// more can be read behind them.
+// Calls sink(bytes, length) for each token of a text, as UTF-8, or sink.words for several (as AsciiWords does). Behind
+// the bytes `Key::padding` more can be read.
 template <class Sink>
 class Tokeniser {
 public:
@@ -51,11 +52,17 @@ public:
     void run_ascii(const std::uint8_t* text, std::size_t size) {
         begin();
         std::size_t last = 0;
-        ascii_.run(text, size, [&](const char* bytes, std::size_t length, std::size_t place) {
-            if (rules_.longest_gram > 1 && !words_.empty() && !std::all_of(text + last, text + place, unicode::is_blank))
-                words_.clear();
-            last = place + length;
-            word(bytes, std::min(length, longest_token));
+        ascii_.run(text, size, Key::padding, [&](const char* lower, const std::uint32_t* edges, std::size_t number) {
+            if (rules_.longest_gram == 1 && !rules_.longest_chars) {
+                sink_.words(lower, edges, number, longest_token);
+                return;
+            }
+            for (const auto* end = edges + 2 * number; edges < end; edges += 2) {
+                if (rules_.longest_gram > 1 && !words_.empty() && !std::all_of(text + last, text + edges[0], unicode::is_blank))
+                    words_.clear();
+                last = edges[1];
+                word(lower + edges[0], std::min<std::size_t>(edges[1] - edges[0], longest_token));
+            }
         });
     }
 

@@ -5,7 +5,6 @@
 Weighted::Weighted(Terms& terms, std::vector<std::uint64_t> documents, Style style, std::vector<Channel> channels,
                    std::size_t min_length, std::unordered_set<std::string> stop)
     : terms_(terms), documents_(std::move(documents)), style_(style), channels_(std::move(channels)) {
-    terms_.settle();
     version_ = terms_.version();
     all_documents_ = std::accumulate(documents_.begin(), documents_.end(), std::uint64_t{0});
     for (const Channel& channel : channels_) {
@@ -78,7 +77,7 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
     View left[2] = {views_[0], views_[1]};
     std::vector<signed char> view_of(bag.size(), -1);
     for (std::size_t i = 0; i < bag.size(); ++i) {
-        const TermId id = bag[i].id;
+        const TermId id = bag[i].id();
         const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own);
         if (!cell || cell->occurrences < bag[i].times || cell->mass < bag[i].mass || cell->documents < 1)
             throw std::invalid_argument("a document that is to be left out was never learned in its class");
@@ -104,14 +103,14 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
     for (std::size_t i = 0; i < bag.size(); ++i) {
         if (view_of[i] < 0) continue;
         const bool gram = view_of[i] == 1;
-        const Row& here = row(bag[i].id);
+        const Row& here = row(bag[i].id());
         const View& view = left[gram];
         const std::uint64_t mine = seen(bag[i]);
         const double x = static_cast<double>(mine) * unit * rarity(here.documents - 1, all_documents_ - 1, gram);
         const double relative = spread(here.documents - 1) * static_cast<double>(view.terms) / view.spread;
         const double all = static_cast<double>(here.sum - mine) * unit;
         masses[gram] += x;
-        part(bag[i].id).each(bag[i].id.term, [&](const Cell& cell) {
+        part(bag[i].id()).each(bag[i].term, [&](const Cell& cell) {
             const double s = static_cast<double>(seen(cell) - (cell.label == own ? mine : 0)) * unit;
             if (s == 0) return;
             for (std::size_t k = 0; k < channels(); ++k) {
@@ -141,8 +140,7 @@ Scorer::Summary Weighted::channels_without(Bag& bag, std::uint32_t own, double* 
 void Weighted::fold(const std::vector<double>& factors) {
     check_unchanged();
     if (factors.size() != channels()) throw std::invalid_argument("one factor a channel is needed");
-    labels_.clear();
-    weights_.clear();
+    weights_.begin(terms_.table(), classes());
     const double unit = scale();
     for (auto& steps : steps_) steps.assign(classes(), 0);
     for (std::size_t k = 0; k < channels(); ++k) {
@@ -157,8 +155,6 @@ void Weighted::fold(const std::vector<double>& factors) {
             steps_[channel.grams][c] += factors[k] * step;
         }
     }
-    const bool few = classes() <= 64;
-    std::vector<double> full(classes());
     for (std::uint32_t s = 0; s < Table::shards; ++s) {
         const Shard& shard = terms_.table().part(s);
         for (std::uint32_t t = 0; t < rows_[s].size(); ++t) {
@@ -169,7 +165,7 @@ void Weighted::fold(const std::vector<double>& factors) {
             const View& view = views_[gram];
             const double relative = spread(row.documents) * static_cast<double>(view.terms) / view.spread;
             const double all = static_cast<double>(row.sum) * unit;
-            const auto weigh = [&](const Cell& cell) {
+            weights_.put(terms_.table(), {s, t}, [&](const Cell& cell) {
                 const double s_cw = static_cast<double>(seen(cell)) * unit;
                 double weight = 0;
                 for (std::size_t k = 0; k < channels(); ++k) {
@@ -179,22 +175,7 @@ void Weighted::fold(const std::vector<double>& factors) {
                     if (channel.rest > 0) weight -= factors[k] * std::log1p(-s_cw / (all + channel.rest * relative));
                 }
                 return weight * row.factor;
-            };
-            row.size = 0;
-            shard.each(t, [&](const Cell&) { ++row.size; });
-            row.dense = few && 2 * row.size >= classes();
-            row.offset = weights_.size();
-            if (row.dense) {
-                std::fill(full.begin(), full.end(), 0);
-                shard.each(t, [&](const Cell& cell) { full[cell.label] = weigh(cell); });
-                weights_.insert(weights_.end(), full.begin(), full.end());
-                labels_.resize(weights_.size());
-            } else {
-                shard.each(t, [&](const Cell& cell) {
-                    labels_.push_back(cell.label);
-                    weights_.push_back(weigh(cell));
-                });
-            }
+            });
         }
     }
 }
@@ -208,46 +189,28 @@ Scorer::Summary Weighted::score(Bag& bag, double* scores) const {
     const double unit = scale();
     double masses[2] = {0, 0};
     std::fill_n(scores, classes(), 0.0);
-    constexpr std::size_t ahead = 8;
-    for (std::size_t i = 0; i < bag.size(); ++i)
-        if (bag[i].id.term != Shard::absent) __builtin_prefetch(&row(bag[i].id));
-    for (std::size_t i = 0; i < bag.size(); ++i) {
-        if (i + ahead < bag.size() && bag[i + ahead].id.term != Shard::absent) {
-            const auto offset = row(bag[i + ahead].id).offset;
-            __builtin_prefetch(weights_.data() + offset);
-            __builtin_prefetch(labels_.data() + offset);
-        }
-        if (bag[i].id.term == Shard::absent) continue;
-        const bool gram = terms_.grams() && Bag::is_gram(bag[i]);
-        const Row& here = row(bag[i].id);
-        if (!inside(here, gram)) continue;
-        out.known += bag[i].times;
-        const double x = static_cast<double>(seen(bag[i])) * unit;
-        masses[gram] += x * here.factor;
-        const double* weights = weights_.data() + here.offset;
-        if (here.dense) {
-            for (std::size_t c = 0; c < classes(); ++c) scores[c] += x * weights[c];
-        } else {
-            const std::uint32_t* labels = labels_.data() + here.offset;
-            for (std::uint32_t k = 0; k < here.size; ++k) scores[labels[k]] += x * weights[k];
-        }
-    }
+    weights_.add(bag, scores, [&](const Bag::Entry& entry) {
+        out.known += entry.times;
+        const double x = static_cast<double>(seen(entry)) * unit;
+        masses[terms_.grams() && Bag::is_gram(entry)] += x * row(entry.id()).factor;
+        return x;
+    });
     for (std::size_t c = 0; c < classes(); ++c) scores[c] += masses[0] * steps_[0][c] + masses[1] * steps_[1][c];
     return out;
 }
 
 std::optional<std::vector<double>> Weighted::weights(const Bag::Entry& entry) const {
     check_unchanged();
-    if (entry.id.term == Shard::absent) return std::nullopt;
+    if (entry.term == Shard::absent) return std::nullopt;
     const bool gram = terms_.grams() && Bag::is_gram(entry);
-    const Row& here = row(entry.id);
+    const Row& here = row(entry.id());
     if (!inside(here, gram)) return std::nullopt;
     const double x = static_cast<double>(seen(entry)) * scale();
     std::vector<double> out(classes());
     for (std::size_t c = 0; c < classes(); ++c) out[c] = x * here.factor * steps_[gram][c];
     std::uint32_t k = 0;
-    part(entry.id).each(entry.id.term, [&](const Cell& cell) {
-        out[cell.label] += x * weights_[here.offset + (here.dense ? cell.label : k++)];
+    part(entry.id()).each(entry.term, [&](const Cell& cell) {
+        out[cell.label] += x * weights_.of(entry.id(), cell.label, k++);
     });
     return out;
 }

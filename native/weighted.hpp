@@ -59,11 +59,10 @@ private:
         double spread = 0;                      // the sum of (d_w + 1/2)^e
     };
     struct Row {
-        std::uint64_t offset = 0, sum = 0;  // T_w
-        std::uint64_t documents = 0;        // d_w
-        std::uint32_t size = 0;
-        bool dense = false, fits = false;
-        double factor = 0;  // ln((D + 1) / (d_w + 1/2))^i
+        std::uint64_t sum = 0;        // T_w
+        std::uint64_t documents = 0;  // d_w
+        double factor = 0;            // ln((D + 1) / (d_w + 1/2))^i
+        bool fits = false;
     };
 
     std::uint64_t seen(const Cell& cell) const { return style_.raw ? cell.occurrences : cell.mass; }
@@ -86,7 +85,6 @@ private:
     bool grams_used_ = false;
     View views_[2];
     std::vector<std::vector<Row>> rows_;
-    std::vector<std::uint32_t> labels_;
-    std::vector<double> weights_;
+    Weights weights_;
     std::vector<double> steps_[2];  // of a class, for each unit of a document's mass times factor
 };

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,16 +12,24 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.counting import Cases, Mixed, code_type
+from plausible.counts import Coded
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.network import Network
 from plausible.schema import Variable
 from plausible.sources import Source, cell_text, open_source
+from plausible.sources.table import numbered
+
+Place = Callable[[int], str]
+"""Where row i of a chunk came from."""
 
 MOST_NUMBERS = 20
 """A column of numbers with more different ones than this is not taken for categories."""
 
 LOOK = 10_000
 """So many numbers are looked at first for whether they differ much."""
+
+LIKE_GAPS = ("", "na", "n/a", "nan", "null", "none", "missing", "unknown", "?", "*")
+"""What often stands for a gap, in small letters."""
 
 IDENTIFIER_ROWS = 20
 """From so many rows on, a column whose cells all differ is called an identifier."""
@@ -119,10 +127,25 @@ def _read(
             columns[name] = _Numbers(own)
         else:
             columns[name] = _Column(own, gaps)
-    for table in source.tables(names, [name for name in numeric if isinstance(columns[name], _Numbers)]):
+    for cells, place in _chunks(source, names, [name for name in numeric if isinstance(columns[name], _Numbers)]):
         for name, column in columns.items():
-            column.add(table.columns[name], table.place)
+            column.add(cells[name], place)
     return [column.finish(name, name in source.numeric, cut) for name, column in columns.items()]
+
+
+def _chunks(source: Source, names: list[str], numbers: list[str]) -> Iterator[tuple[Mapping[str, Any], Place]]:
+    """The columns chunk by chunk, without making Python values of cells where the source can, and places of rows."""
+    typed = None if source.typed is None else source.typed(tuple(names), frozenset(numbers))
+    if typed is None:
+        for table in source.tables(names, numbers):
+            yield table.columns, table.place
+        return
+    first = 1
+    for batch in typed:
+        cells = {name: Coded(*given) if isinstance(given, tuple) else given for name, given in batch.items()}
+        rows = len(next(iter(cells.values()), ()))
+        yield cells, numbered(source.name, "row", range(first, first + rows))
+        first += rows
 
 
 class _Numbers:
@@ -164,12 +187,19 @@ class _Column:
         self.known = len(self.places)
         self.chunks: list[npt.NDArray[np.signedinteger[Any]]] = []
 
-    def add(self, cells: Any, place: Any) -> None:
-        codes = np.fromiter(map(self.places.__getitem__, cells), np.int32, len(cells))
+    def add(self, cells: Sequence[str | None] | Coded, place: Place) -> None:
+        if isinstance(cells, Coded):
+            codes = np.array([self.places[value] for value in (*cells.states, None)], dtype=np.int32)[cells.codes]
+        else:
+            codes = np.fromiter(map(self.places.__getitem__, cells), np.int32, len(cells))
         if self.like is not None and self.like.kind == "categorical" and len(self.places) > self.known:
-            for i, cell in enumerate(cells):
-                if self.places[cell] >= self.known and cell not in self.gaps:
-                    said = unknown(f"state of {self.like.name!r}", cell, self.like.states)
+            values = list(self.places)
+            for i in np.flatnonzero(codes >= self.known).tolist():
+                cell = values[codes[i]]
+                if cell not in self.gaps:
+                    said = unknown(f"state of {self.like.name!r}", str(cell), self.like.states)
+                    if str(cell).strip(".<>-").casefold() in LIKE_GAPS:
+                        said += f"; if it stands for a gap, say gaps=[{cell!r}] (--gap {cell!r})"
                     raise DataError(f"{place(i)}: {said}")
         self.chunks.append(codes.astype(code_type(len(self.places))))
 

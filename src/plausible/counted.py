@@ -140,7 +140,13 @@ def count_rows(families: Sequence[Family], data: Any, method: str = "fit") -> tu
         if counted[name].kind != wanted[name].kind:
             raise DataError(f"{name!r} is {wanted[name].kind} in the network and {counted[name].kind} in the data")
     if counter.gaps.keys() & wanted.keys():
-        refuse_gaps(counter, method, "fit_hidden, which needs none")
+        refuse_gaps(
+            counter,
+            method,
+            "fit_hidden (--method em), which does not"
+            if all(variable.kind == "categorical" for variable in wanted.values())
+            else "cut numbers into intervals and use fit_hidden (--method em), which does not",
+        )
     orders = {name: places(counted[name], v) for name, v in wanted.items() if v.kind == "categorical"}
     counts: dict[str, Numbers] = {}
     for family in families:
@@ -152,12 +158,12 @@ def count_rows(families: Sequence[Family], data: Any, method: str = "fit") -> tu
     return counts, counter.rows
 
 
-def read_like(data: Any, variables: Sequence[Variable]) -> Counter:
+def read_like(data: Any, variables: Sequence[Variable], gaps: Sequence[str] = ("",)) -> Counter:
     """The table's columns of these variables."""
     names = [variable.name for variable in variables]
     if any(variable.kind == "continuous" for variable in variables):
-        return read_mixed(data, like=variables, keep=names)
-    return read_cases(data, like=variables, keep=names)
+        return read_mixed(data, like=variables, keep=names, gaps=gaps)
+    return read_cases(data, like=variables, keep=names, gaps=gaps)
 
 
 def _mixed(counter: Counter) -> Mixed:
@@ -172,6 +178,11 @@ def families_of(graph: Graph, variables: Mapping[str, Variable]) -> list[Family]
     """Each child after its parents; those of a continuous child with the categorical ones first."""
     families = []
     for name in graph.nodes:
+        if variables[name].kind == "text":
+            raise CallError(
+                f"{name!r} is a text, whose words are counted by a model of classes (learn); leave it out of the "
+                "network while its tables are learned"
+            )
         parents = [variables[parent] for parent in graph.parents[name]]
         odd = next((parent.name for parent in parents if parent.kind == "continuous"), None)
         if variables[name].kind == "continuous":

@@ -377,8 +377,8 @@ def as_table(cpd: CPD) -> Table:
     if isinstance(cpd, NoisyMax):
         return cpd.table()
     raise ModelError(
-        f"{cpd.child.name!r} is {cpd.child.kind}, so it has no table, which is needed here; ask of networks with "
-        "numbers with `ask_mixed`, and write them, or texts, as .plausible"
+        f"{cpd.child.name!r} is {cpd.child.kind}, so it has no table; ask a network with numbers by `ask_mixed`, and "
+        "write one with numbers or texts as .plausible"
     )
 
 

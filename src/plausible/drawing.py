@@ -115,7 +115,7 @@ def draw(
     >>> picture[:4], "rain\\nyes: 42.9%, 20.0% before" in picture
     ('<svg', True)
     """
-    discrete = all(variable.kind == "categorical" for variable in network.variables)
+    discrete = all(variable.kind != "continuous" for variable in network.variables)
     now: Mapping[str, Array] = {}
     before: Mapping[str, Array] = {}
     caption = []
@@ -183,6 +183,8 @@ def _finding(variable: Variable, given: Evidence) -> tuple[str, list[str]]:
     finding = given.get(variable.name)
     if finding is None:
         return "", marks
+    if variable.kind == "text":
+        return "given", marks
     if isinstance(finding, (str, int, np.integer)):
         marks[variable.index(finding) if isinstance(finding, str) else int(finding)] = "◆"
         return "observed", marks

@@ -552,6 +552,8 @@ def _described(model: Model) -> str:
 def _check_documents(documents: Sequence[str], labels: Labels | None) -> None:
     if labels is not None and len(documents) != len(labels):
         raise CallError(f"{len(documents)} documents and {len(labels)} labels; give one label a document")
+    if set(map(type, documents)) <= {str}:
+        return
     for i, value in enumerate(documents):
         if not isinstance(value, str):
             raise DataError(f"document {i} is {value!r}, not text; leave it out or make it a string")
@@ -563,9 +565,10 @@ def _check_labels(labels: Labels, rows: int) -> None:
     if isinstance(labels, Coded) and len(labels) and labels.codes.min() < 0:
         raise DataError(f"row {int(labels.codes.argmin())} has no label; leave it out")
     names = labels.states if isinstance(labels, Coded) else labels
-    for i, value in enumerate(names):
-        if not isinstance(value, str):
-            raise DataError(f"label {i} is {value!r}, not text; leave it out or make it a string")
+    if not set(map(type, names)) <= {str}:
+        for i, value in enumerate(names):
+            if not isinstance(value, str):
+                raise DataError(f"label {i} is {value!r}, not text; leave it out or make it a string")
     for label in set(names):
         if not label or any("\ud800" <= c <= "\udfff" for c in label):
             fault = "holds half a character (a lone surrogate)" if label else "is empty"

@@ -177,6 +177,11 @@ def test_forgotten_and_merged_to_the_byte(mail: Path, plausible: Plausible) -> N
     assert (mail / "both.plausible").read_bytes() == (mail / "all.plausible").read_bytes()
     plausible("forget", "all.plausible", "monday")
     assert (mail / "all.plausible").read_bytes() == (mail / "tuesday.plausible").read_bytes()
+    (said,) = plausible("update", "monday.plausible", "mail").rows
+    assert said == {"model": "monday.plausible", "learned": 6, "documents": 8}
+    assert (mail / "monday.plausible").read_bytes() == (mail / "both.plausible").read_bytes()
+    told = plausible("update", "monday.plausible", "new/a.txt", status=2).err
+    assert "which class is it of? say --class NAME" in told
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
@@ -518,7 +523,7 @@ def test_bad_questions(mail: Path, plausible: Plausible, model: str) -> None:
         (["explain", model, "two.csv"], 2, "2 documents; explain takes one"),
         (["explain", model, "new/a.txt", "--for", "Ham"], 2, "did you mean 'ham'"),
         (["words", model, "--class", "Spam"], 2, "did you mean 'spam'"),
-        (["forget", model, "new/a.txt"], 2, "new/a.txt: which class was it learned with? say --class NAME"),
+        (["forget", model, "new/a.txt"], 2, "new/a.txt: which class is it of? say --class NAME"),
         (["forget", model, "new/a.txt", "--class", "hum"], 2, "did you mean 'ham'"),
         (["forget", model, "new/b.txt", "--class", "spam"], 1, "never learned"),
         (["classify", model, "new/c.txt"], 2, "no file or folder"),

@@ -421,6 +421,9 @@ def test_refusals(tmp_path: Path) -> None:
             write(network, tmp_path / path)
     with pytest.raises(CallError, match=r"unknown network format 'bfi'.*did you mean 'bif'"):
         write(network, tmp_path / "a", format="bfi")
+    (tmp_path / "empty.bif").write_bytes(b"")
+    with pytest.raises(DataError, match=r"empty\.bif: the file is empty"):
+        read(tmp_path / "empty.bif")
     (tmp_path / "odd").write_bytes(b"hello")
     with pytest.raises(DataError, match="odd, line 1, column 1: this looks like none of the known"):
         read(tmp_path / "odd")

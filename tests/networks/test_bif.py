@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +123,15 @@ def test_hostile_texts() -> None:
     above = ", ".join(f"v{i}" for i in range(1, 1001))
     with pytest.raises(DataError, match="1000 parents"):
         parse_bif((many + f"probability ( v0 | {above} ) {{ default .5, .5; }}").encode())
+
+
+def test_comments_do_not_nest() -> None:
+    for text, at in (("/* a /* b */ c */", 14), ("/*" * 50 + "*/", 6), ("/* /* */ /* x */ c", 18)):
+        hint = "" if text.endswith("c") else "; comments don't nest: the first */ ended this one"
+        with pytest.raises(DataError, match=re.escape(f"column {at}: expected") + f".*{re.escape(hint)}$"):
+            parse_bif(text.encode())
+    with pytest.raises(DataError, match="line 2, column 1: this comment is never closed"):
+        parse_bif(b"// x\n/* a /* b\nvariable")
 
 
 def test_latin_1() -> None:

@@ -54,11 +54,17 @@ def test_threads_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_expected_counts(seed: int) -> None:
+@pytest.mark.parametrize("apart", [True, False])
+def test_expected_counts(seed: int, apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pooled, and with a schedule for each pattern of gaps; some columns hidden, some without a gap."""
+    if apart:
+        monkeypatch.setattr(rows_module, "CALL", -1)
     rng = np.random.default_rng(seed)
     network = random_network(seed, nodes=6)
     table = random_rows(network, rng, 40, 0.4)
-    table[:, 0] = -1
+    table[:, seed % 6] = -1
+    for whole in rng.choice([i for i in range(6) if i != seed % 6], seed % 5, replace=False):
+        table[:, whole] = np.where(table[:, whole] < 0, 0, table[:, whole])
     shares = rng.random(40)
     counts, logs = expected_counts(engine(network), table, shares)
     wanted = [np.zeros(as_table(network[name]).values.shape) for name in network.names]

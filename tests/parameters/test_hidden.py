@@ -291,7 +291,9 @@ def test_what_can_not_be_is_said():
     frame = polars.DataFrame({"sign 0": ["a"]})
     with pytest.raises(CallError, match=r"need the rows, and a FrameCounter has none"):
         fit_hidden(truth, FrameCounter(frame, [truth["sign 0"].child]), hidden=["class"])
-    with pytest.raises(CallError, match=r"exact inference would take"):
-        fit_hidden(truth, cases, hidden=["class"], memory=1)
+    with pytest.raises(CallError, match=r"no restarts; try other seeds"):
+        fit_hidden(truth, cases, hidden=["class"], samples=5, restarts=1)
+    with pytest.raises(CallError, match=r"samples is 0"):
+        fit_hidden(truth, cases, hidden=["class"], samples=0)
     with pytest.raises(DataError, match=r"unknown state.*'d'"):
         fit_hidden(truth, read_cases([{f"sign {i}": "d" for i in range(4)}]), hidden=["class"])

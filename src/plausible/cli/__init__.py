@@ -17,6 +17,7 @@ COMMANDS = {
     "evaluate": "learning",
     "estimate": "learning",
     "merge": "learning",
+    "update": "learning",
     "forget": "learning",
     "classify": "asking",
     "rank": "asking",
@@ -30,6 +31,7 @@ COMMANDS = {
     "convert": "networks",
     "cluster": "cluster",
     "structure": "structure",
+    "completion": "completion",
 }
 
 
@@ -73,6 +75,8 @@ def main() -> None:
     warnings.showwarning = lambda message, category, *_: (
         click.echo(f"Note: {message}", err=True) if issubclass(category, PlausibleWarning) else None
     )
+    if "_PLAUSIBLE_COMPLETE" in os.environ:
+        import_module("plausible.cli.completion")
     try:
         status = plausible(standalone_mode=False)
         sys.stdout.flush()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.evidence import complete_finding
+from plausible.cli.evidence import complete_state, complete_subject, given_option
 from plausible.cli.options import threads_option
 from plausible.errors import CallError
 
@@ -52,7 +52,7 @@ encoding_option = click.option("--encoding", metavar="NAME", help="Of the files;
 
 
 @click.command(short_help="The class of each document.")
-@click.argument("model_file", metavar="MODEL")
+@click.argument("model_file", metavar="MODEL", type=click.Path())
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--probabilities", is_flag=True, help="Print the probability of every class.")
 @click.option(
@@ -113,7 +113,7 @@ def _answers(
 
 
 @click.command(short_help="Documents by how much speaks for a class.")
-@click.argument("model_file", metavar="MODEL")
+@click.argument("model_file", metavar="MODEL", type=click.Path())
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("--for", "label", required=True, metavar="CLASS", help="The class to rank for.")
 @click.option("--top", metavar="N|X%", help="Only the first N, or X percent.")
@@ -190,12 +190,24 @@ def _share(top: str | None) -> float | int | None:
     raise CallError(f"--top {top}: write a number of documents, or a share such as 10%")
 
 
-@click.command(short_help="Why a document is of its class.")
-@click.argument("model_file", metavar="MODEL")
-@click.argument("source")
-@click.option("--for", "label", metavar="CLASS", help="The class to explain. [the most probable]")
-@click.option("--against", metavar="CLASS", help="The class to hold it against. [the next most probable]")
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many words.")
+@click.command(short_help="Why a document is of its class, or a network believes something.")
+@click.argument("model_file", metavar="MODEL", type=click.Path())
+@click.argument("source", metavar="SOURCE|VARIABLE", shell_complete=complete_subject)
+@given_option
+@click.option(
+    "--for",
+    "label",
+    metavar="CLASS",
+    shell_complete=complete_state,
+    help="The class or state to explain. [the most probable]",
+)
+@click.option(
+    "--against",
+    metavar="CLASS",
+    shell_complete=complete_state,
+    help="The one to hold it against. [the next most probable]",
+)
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many words or findings.")
 @click.option("--row", type=click.IntRange(1), metavar="N", help="The row of a table. [the only one]")
 @click.option("--bits", is_flag=True, help="In bits, not in nats.")
 @where_option
@@ -204,6 +216,7 @@ def _share(top: str | None) -> float | int | None:
 def explain(
     model_file: str,
     source: str,
+    given: tuple[str, ...],
     label: str | None,
     against: str | None,
     top: int,
@@ -219,7 +232,21 @@ def explain(
       plausible explain mail.plausible letter.txt
       plausible explain mail.plausible letter.txt --for spam
       plausible explain loans.plausible loans.csv --row 17 --bits
+      plausible explain alarm.bif HYPOVOLEMIA --given HRBP=HIGH --given CO=LOW
+
+    Of a network, the findings for and against a state of VARIABLE, and how probable that is without each.
     """
+    from plausible.files import is_network
+
+    if is_network(model_file):
+        from plausible.cli.insight import network_reasons
+
+        if row is not None or where is not None or encoding is not None:
+            raise CallError("--row, --where and --encoding are for documents and tables; this is a network")
+        network_reasons(model_file, source, given, label, against, top, bits, format_)
+        return
+    if given:
+        raise CallError("--given is for networks; this is a model of documents")
     from plausible.answers import explain as why
     from plausible.files.model import load_model
 
@@ -277,7 +304,7 @@ def _explanation_table(record: dict[str, Any], top: int, unit: str) -> str:
 
 
 @click.command(short_help="The words a class is known by.")
-@click.argument("model_file", metavar="MODEL")
+@click.argument("model_file", metavar="MODEL", type=click.Path())
 @click.option("--class", "label", metavar="NAME", help="One class. [all]")
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many words of each class.")
 @show.format_option
@@ -313,14 +340,8 @@ def words(model_file: str, label: str | None, top: int, format_: show.Format | N
 
 
 @click.command(short_help="What a model or network is.")
-@click.argument("model_file", metavar="MODEL")
-@click.option(
-    "--given",
-    multiple=True,
-    metavar="VAR=STATE",
-    shell_complete=complete_finding,
-    help="Evidence on a network, which changes what an exact query costs.",
-)
+@click.argument("model_file", metavar="MODEL", type=click.Path())
+@given_option
 @show.format_option
 def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -> None:
     """What a model is: its classes, its vocabulary, its rules. What a network is, and what asking it costs.
@@ -335,7 +356,7 @@ def info(model_file: str, given: tuple[str, ...], format_: show.Format | None) -
     from plausible.files import is_network
 
     if is_network(model_file):
-        from plausible.cli.networks import network_info
+        from plausible.cli.insight import network_info
 
         network_info(model_file, given, format_)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
@@ -26,16 +26,46 @@ KINDS = ("not:", "likelihood:", "soft:")
 def parsed(network: Network, given: Iterable[str]) -> dict[str, Any]:
     """Evidence written as `VAR=state`, `VAR=not:state,state`, `VAR=likelihood:.2,.8` or `VAR=soft:no=.3,yes=.7`.
 
-    A state may be given by its number, counted from 0: `VAR=#2`. A continuous variable takes a number.
+    A state may be given by its number, counted from 0: `VAR=#2`. A number or a text is given as it is, a text in a file
+    as `VAR=@FILE`. `@FILE` stands for the findings in a file, one a line, or for a UAI evidence file.
     """
     evidence: dict[str, Finding | float] = {}
-    for text in given:
-        name, value = _split(network, text)
+    for name, finding in _findings(network, given):
         if name in evidence:
             raise CallError(f"{name!r} is given twice; say all about it in one --given")
-        child = network[name].child
-        evidence[name] = _number(child, value) if child.kind == "continuous" else _finding(child, value)
+        evidence[name] = finding
     return evidence
+
+
+def _findings(network: Network, given: Iterable[str]) -> Iterator[tuple[str, Finding | float]]:
+    for text in given:
+        if text.startswith("@") and text.partition("=")[0] not in network:
+            yield from _in_file(network, text[1:])
+            continue
+        name, value = _split(network, text)
+        child = network[name].child
+        if child.kind == "text":
+            yield name, _text(value[1:]) if value.startswith("@") else value
+        else:
+            yield name, _finding(child, value)
+
+
+def _in_file(network: Network, path: str) -> Iterator[tuple[str, Finding | float]]:
+    from plausible.files.uai import read_uai_evidence
+
+    lines = [line for line in _text(path).splitlines() if line.strip() and not line.startswith("#")]
+    if all(word.isdecimal() for line in lines for word in line.split()):
+        yield from read_uai_evidence(path, network).items()
+    else:
+        yield from _findings(network, lines)
+
+
+def _text(path: str) -> str:
+    """The text in a file, whatever its encoding."""
+    from plausible.sources import open_source
+
+    chunks = open_source(path).tables(["text"])
+    return "\n".join(str(text or "") for chunk in chunks for text in chunk.columns["text"])
 
 
 def actions(network: Network, do: Iterable[str]) -> Network:
@@ -73,7 +103,9 @@ def _number(variable: Variable, value: str) -> float:
     return number
 
 
-def _finding(variable: Variable, value: str) -> Finding:
+def _finding(variable: Variable, value: str) -> Finding | float:
+    if variable.kind == "continuous":
+        return _number(variable, value)
     from plausible.infer.evidence import Likelihood, Not, Soft
 
     kind, _, rest = value.partition(":")
@@ -131,16 +163,36 @@ def complete_variable(ctx: click.Context, _: click.Parameter, incomplete: str) -
     ]
 
 
+def complete_subject(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What `explain` is about: a variable of a network, or a file for a model of documents."""
+    from plausible.files import is_network
+
+    if is_network(_path(ctx) or ""):
+        return complete_variable(ctx, param, incomplete)
+    return [CompletionItem(incomplete, type="file")]
+
+
+def complete_state(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """States of the variables that are on the command line."""
+    network = _network(ctx)
+    if network is None:
+        return []
+    words = {*ctx.args, *(ctx.params.get("variables") or ()), ctx.params.get("source")}
+    states = (state for v in network.variables if v.name in words for state in v.states)
+    wanted = incomplete.casefold()
+    return [CompletionItem(state) for state in dict.fromkeys(states) if state.casefold().startswith(wanted)]
+
+
 def complete_finding(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """`VAR=` and then its states."""
     network = _network(ctx)
     if network is None:
         return []
-    name, equals, value = incomplete.partition("=")
-    if not equals:
-        return [CompletionItem(f"{n}=") for n in network.names if n.casefold().startswith(name.casefold())]
-    if name not in network:
-        return []
+    try:
+        name, value = _split(network, incomplete)
+    except CallError:  # not yet the whole name of a variable
+        wanted = incomplete.casefold()
+        return [CompletionItem(f"{name}=") for name in network.names if name.casefold().startswith(wanted)]
     states: Sequence[str] = network[name].child.states
     prefix = "not:" if value.startswith("not:") else ""
     wanted = value.removeprefix(prefix).casefold()
@@ -148,17 +200,13 @@ def complete_finding(ctx: click.Context, _: click.Parameter, incomplete: str) ->
 
 
 def _network(ctx: click.Context) -> Network | None:
-    """The network named so far, or None where it can't be read; completion must stay silent.
-
-    While an option waits for its value, click leaves the words before it unsorted.
-    """
+    """The network named so far, or None where it can't be read; completion must stay silent."""
     import os
     import warnings
 
     from plausible.files import read
 
-    named = ctx.params.get("network_file") or ctx.params.get("model_file")
-    path = named or next(iter(ctx.args), None)
+    path = _path(ctx)
     try:
         if not path or os.path.getsize(path) > LARGEST_COMPLETED:
             return None
@@ -167,3 +215,18 @@ def _network(ctx: click.Context) -> Network | None:
             return read(path)
     except (PlausibleError, OSError):
         return None
+
+
+def _path(ctx: click.Context) -> str | None:
+    """The file named so far; while an option waits for its value, click leaves the words before it unsorted."""
+    return ctx.params.get("network_file") or ctx.params.get("model_file") or next(iter(ctx.args), None)
+
+
+given_option = click.option(
+    "--given",
+    multiple=True,
+    metavar="VAR=STATE",
+    shell_complete=complete_finding,
+    help="What is known: VAR=state (or its number from 0, VAR=#2), VAR=not:state, VAR=likelihood:.2,.8 or "
+    "VAR=soft:.2,.8; @FILE for many.",
+)

@@ -21,6 +21,7 @@ from plausible.cli.options import (
     threads_option,
     token_options,
 )
+from plausible.cli.parameters import change_network, learn_network, merge_networks, network_options, taken
 from plausible.errors import CallError
 
 if TYPE_CHECKING:
@@ -32,25 +33,33 @@ output_option = click.option(
 )
 
 
-@click.command(short_help="Learn to classify documents.")
+@click.command(short_help="Learn to classify documents, or the tables of a network.")
 @click.argument("source", required=False)
 @sql_option
 @learning
+@network_options
 @output_option
 @show.format_option
 def learn(source: str | None, sql: str | None, output: str, format_: show.Format | None, **given: Any) -> None:
-    """Learn to classify documents.
+    """Learn to classify documents, or, with --network, the tables of a belief network.
 
     \b
       plausible learn mail/ -o mail.plausible
       plausible learn tickets.csv --target queue --text subject --text body -o tickets.plausible
       plausible learn adult.csv --target income --ignore fnlwgt --as education_num=categorical -o adult.plausible
       plausible learn --sql "select text, topic from 'x.parquet'" --target topic -o x.plausible
+      plausible learn cases.csv --network net.bif -o net2.bif
+      plausible learn cases.csv --network net.bif --hidden cause=3 --gap NA --intervals .95 -o net.plausible
 
     SOURCE is a folder with one sub-folder a class, mail (mbox, Maildir), a table (CSV, TSV, JSON lines, Parquet),
     any of them gzipped, or - for standard input. Without --text every column of a table takes part: as a category, a
-    number or a text, by the look of it.
+    number or a text, by the look of it. A network learns from counts, or by EM where cells are empty or variables
+    hidden.
     """
+    network, own = taken(given)
+    if network is not None:
+        learn_network(source, sql, network, output, format_, own)
+        return
     from plausible.files.model import save
     from plausible.learning.classifier import learn_from
 
@@ -245,8 +254,12 @@ def merge(models: tuple[str, ...], output: str, format_: show.Format | None) -> 
 
     The rules (smoothing, vocabulary) are those of the first.
     """
+    from plausible.files import is_network
     from plausible.files.model import load_model, save
 
+    if is_network(models[0]):
+        merge_networks(models, output, format_)
+        return
     whole = load_model(models[0])
     for name in models[1:]:
         whole.merge(load_model(name))
@@ -254,13 +267,52 @@ def merge(models: tuple[str, ...], output: str, format_: show.Format | None) -> 
     _show_model(output, whole, format_)
 
 
-@click.command(short_help="Unlearn documents exactly.")
-@click.argument("model_file", metavar="MODEL")
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@click.option("--class", "label", metavar="NAME", help="The class they were learned with; else their own labels.")
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="The file to write. [the model itself]")
-@threads_option
-@show.format_option
+changing = add(
+    click.argument("model_file", metavar="MODEL"),
+    click.argument("sources", nargs=-1, required=True, metavar="SOURCE..."),
+    click.option("--class", "label", metavar="NAME", help="Their class; else their own labels."),
+    click.option("-o", "--output", type=click.Path(), metavar="FILE", help="The file to write. [the model itself]"),
+    threads_option,
+    show.format_option,
+)
+
+
+@click.command(short_help="Learn more documents or rows.")
+@changing
+def update(
+    model_file: str,
+    sources: tuple[str, ...],
+    label: str | None,
+    output: str | None,
+    threads: int | None,
+    format_: show.Format | None,
+) -> None:
+    """Learn more: the counts are exactly those of learning everything at once.
+
+    \b
+      plausible update mail.plausible new.txt --class spam
+      plausible update net.plausible more.csv
+
+    MODEL is a model of classes, whose calibration stays as it is, or a network with its counts.
+    """
+    from plausible.files import is_network
+    from plausible.files.model import load_model, save
+
+    if is_network(model_file):
+        _refuse_class(label)
+        change_network(model_file, sources, output, "update", format_)
+        return
+    model = load_model(model_file)
+    more = _learned_apart(model, sources, label, threads)
+    model.merge(more)
+    save(model, output or model_file)
+    record = {"model": output or model_file, "learned": more.documents, "documents": model.documents}
+    line = "{model}: {learned:,} learned, {documents:,} " + model.unit + " in all\n"
+    show.one(record, format_, lambda: line.format(**record))
+
+
+@click.command(short_help="Unlearn documents or rows exactly.")
+@changing
 def forget(
     model_file: str,
     sources: tuple[str, ...],
@@ -269,32 +321,50 @@ def forget(
     threads: int | None,
     format_: show.Format | None,
 ) -> None:
-    """Unlearn documents: exactly as if they had never been learned.
+    """Unlearn documents or rows: exactly as if they had never been learned.
 
     \b
       plausible forget mail.plausible wrong.txt --class spam
+      plausible forget net.plausible wrong.csv
 
-    Documents that can't have been learned in that class are refused, and the model stays as it is.
+    Those that can't have been learned are refused, and the model stays as it is.
     """
-    from plausible.columns import learned_columns
-    from plausible.encode import batches
+    from plausible.files import is_network
     from plausible.files.model import load_model, save
-    from plausible.sources import open_source
 
+    if is_network(model_file):
+        _refuse_class(label)
+        change_network(model_file, sources, output, "forget", format_)
+        return
     model = load_model(model_file)
     if label is not None:
         model.class_index(label)
-    source = open_source(sources[0] if len(sources) == 1 else list(sources), headers=model.reading.headers)
-    columns = learned_columns(source, model.reading.columns)
-    gone = model.untrained()
-    for batch in batches(source, columns):
-        if label is None and None in batch.labels:
-            place = batch.place(batch.labels.index(None))
-            raise CallError(f"{place}: which class was it learned with? say --class NAME")
-        labels = [label or str(own) for own in batch.labels]
-        gone.update(batch.cells, labels, threads, batch.weights)
+    gone = _learned_apart(model, sources, label, threads)
     model.counts.subtract(gone.counts)
     save(model, output or model_file)
     record = {"model": output or model_file, "forgotten": gone.documents, "documents": model.documents}
     line = "{model}: {forgotten:,} forgotten, {documents:,} " + model.unit + " left\n"
     show.one(record, format_, lambda: line.format(**record))
+
+
+def _refuse_class(label: str | None) -> None:
+    if label is not None:
+        raise CallError("--class is for models of classes; this is a network, whose rows name everything themselves")
+
+
+def _learned_apart(model: Model, sources: tuple[str, ...], label: str | None, threads: int | None) -> Model:
+    """A model of the same kind that has learned these sources alone."""
+    from plausible.columns import learned_columns
+    from plausible.encode import batches
+    from plausible.sources import open_source
+
+    source = open_source(sources[0] if len(sources) == 1 else list(sources), headers=model.reading.headers)
+    columns = learned_columns(source, model.reading.columns)
+    apart = model.untrained()
+    for batch in batches(source, columns):
+        if label is None and None in batch.labels:
+            place = batch.place(batch.labels.index(None))
+            raise CallError(f"{place}: which class is it of? say --class NAME")
+        labels = [label or str(own) for own in batch.labels]
+        apart.update(batch.cells, labels, threads, batch.weights)
+    return apart

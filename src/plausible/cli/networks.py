@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from plausible.cli import show
-from plausible.cli.evidence import actions, complete_finding, complete_variable, parsed
+from plausible.cli.evidence import actions, complete_finding, complete_state, complete_variable, given_option, parsed
+from plausible.cli.insight import next_observations, sensitivities
 from plausible.cli.options import add, threads_option
 from plausible.errors import CallError
 
 if TYPE_CHECKING:
-    from plausible.cpds import CPD
     from plausible.infer.evidence import Evidence
     from plausible.network import Network
 
 METHODS = ("auto", "exact", "weighting", "gibbs", "loopy")
 
 network_argument = click.argument("network_file", metavar="NETWORK", type=click.Path())
-
-given_option = click.option(
-    "--given",
-    multiple=True,
-    metavar="VAR=STATE",
-    shell_complete=complete_finding,
-    help="What is known: VAR=state (or its number from 0, VAR=#2), VAR=not:state, VAR=likelihood:.2,.8 or "
-    "VAR=soft:.2,.8.",
-)
 
 asking_options = add(
     given_option,
@@ -67,12 +58,24 @@ def _say(log_probability: float | None, evidence: Evidence) -> None:
 @asking_options
 @click.option("--joint", is_flag=True, help="The variables together, a line for each combination.")
 @click.option("--most-probable", is_flag=True, help="The most probable states together instead of chances.")
+@click.option("--next", "next_", is_flag=True, help="What to observe next: how much each would tell of VARIABLE.")
+@click.option(
+    "--sensitivity",
+    metavar="STATE",
+    shell_complete=complete_state,
+    help="On which parameters of the network the chance of VARIABLE=STATE hangs most.",
+)
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many, of these two.")
 @click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True, help="How to find out.")
 @click.option(
     "--precision", type=click.FloatRange(0, min_open=True), metavar="X", help="Sample until errors are below."
 )
+@click.option(
+    "--interval", type=float, metavar="P", help="Also where the answer lies with probability P, by the counts: 0.95."
+)
 @seed_option
 @threads_option
+@click.option("--memory", type=click.FloatRange(0, min_open=True), metavar="MB", help="That tables may take. [2048]")
 @show.format_option
 def query(
     network_file: str,
@@ -81,10 +84,15 @@ def query(
     do: tuple[str, ...],
     joint: bool,
     most_probable: bool,
+    next_: bool,
+    sensitivity: str | None,
+    top: int,
     method: str,
     precision: float | None,
+    interval: float | None,
     seed: int,
     threads: int | None,
+    memory: float | None,
     format_: show.Format | None,
 ) -> None:
     """What a network says of VARIABLE, or of all, given what is known.
@@ -93,24 +101,62 @@ def query(
       plausible query alarm.bif HYPOVOLEMIA --given HRBP=HIGH --given CO=not:LOW
       plausible query alarm.bif --given HRBP=HIGH --most-probable
       plausible query alarm.bif CO BP --joint --do LVFAILURE=TRUE
+      plausible query alarm.bif HYPOVOLEMIA --given HRBP=HIGH --next
+      plausible query alarm.bif HYPOVOLEMIA --given HRBP=HIGH --sensitivity TRUE
+      plausible query learned.plausible CO --given HRBP=HIGH --interval .95
     """
     network, evidence = _asked(network_file, given, do)
     for name in variables:
-        network[name]
-    if (joint or most_probable) and method not in ("auto", "exact"):
-        raise CallError(f"--method {method} gives no {'--joint' if joint else '--most-probable'}; leave it out")
-    if joint and most_probable:
-        raise CallError("--joint and --most-probable are two questions; ask one at a time")
-    if _is_mixed(network):
-        if joint or most_probable or method != "auto":
-            raise CallError("a network with continuous variables takes neither --joint, --most-probable nor --method")
+        if network[name].child.kind == "text":
+            raise CallError(f"{name!r} is a text: it can be given, and drawn, but has no posterior")
+    questions = {
+        "--joint": joint,
+        "--most-probable": most_probable,
+        "--next": next_,
+        "--sensitivity": sensitivity is not None,
+        "--interval": interval is not None,
+    }
+    asked = [name for name, wanted in questions.items() if wanted]
+    if len(asked) > 1:
+        raise CallError(f"{' and '.join(asked)} are {len(asked)} questions; ask one at a time")
+    if asked and method not in ("auto", "exact"):
+        raise CallError(f"--method {method} gives no {asked[0]}; leave it out")
+    if (next_ or sensitivity is not None) and len(variables) != 1:
+        raise CallError(f"{asked[0]} is about one variable; name it")
+    bytes_ = None if memory is None else memory * 2**20
+    if interval is not None:
+        if do:
+            raise CallError("--interval is about what was learned, and --do cuts that; leave one out")
+        _intervals(network_file, variables or network.names, evidence, interval, seed, format_)
+    elif _is_mixed(network):
+        if asked or method != "auto":
+            raise CallError(f"a network with continuous variables does not take {asked[0] if asked else '--method'}")
         _mixed(network, variables, evidence, seed, format_)
+    elif next_:
+        next_observations(network, variables[0], evidence, top, format_)
+    elif sensitivity is not None:
+        sensitivities(network, variables[0], sensitivity, evidence, top, format_)
     elif most_probable:
-        _most_probable(network, variables, evidence, format_)
+        _most_probable(network, variables, evidence, bytes_, format_)
     elif joint:
-        _joint(network, variables, evidence, format_)
+        _joint(network, variables, evidence, bytes_, format_)
     else:
-        _posteriors(network, variables, evidence, method, precision, seed, threads, format_)
+        _posteriors(network, variables, evidence, method, precision, seed, threads, bytes_, format_)
+
+
+def _intervals(
+    network_file: str,
+    variables: Sequence[str],
+    evidence: Evidence,
+    level: float,
+    seed: int,
+    format_: show.Format | None,
+) -> None:
+    from plausible.cli.parameters import show_intervals
+    from plausible.files.model import load_counted
+    from plausible.learning.uncertainty import query_intervals
+
+    show_intervals(query_intervals(load_counted(network_file), variables, evidence, level=level, seed=seed), format_)
 
 
 def _is_mixed(network: Network) -> bool:
@@ -132,7 +178,7 @@ def _mixed(network: Network, variables: tuple[str, ...], evidence: Any, seed: in
         click.echo(f"log density of the evidence = {found.log_density:.6g}", err=True)
     columns = ["variable", "state", "probability", "mean", "deviation"]
     records = []
-    for name in variables or network.names:
+    for name in variables or (*found.posteriors, *found.densities):
         if density := found.densities.get(name):
             records.append(dict(zip(columns, (name, None, None, density.mean, sqrt(density.variance)), strict=True)))
             continue
@@ -149,17 +195,31 @@ def _posteriors(
     precision: float | None,
     seed: int,
     threads: int | None,
+    memory: float | None,
     format_: show.Format | None,
 ) -> None:
     from plausible.infer.approximate import estimate
 
-    found = estimate(network, evidence, method, precision=precision, seed=seed, threads=threads or 0)
+    found = estimate(
+        network,
+        evidence,
+        method,
+        variables or None,
+        precision=precision,
+        seed=seed,
+        threads=threads or 0,
+        memory=memory,
+    )
     if method == "auto" and found.method != "exact":
-        click.echo(f"Note: exact inference would take too much memory; answered by {found.method}.", err=True)
+        click.echo("Note: exact inference would take too much memory.", err=True)
+    if found.method == "loopy":
+        click.echo("Answered by loopy propagation: how far off it is can't be told.", err=True)
+    elif found.method != "exact":
+        click.echo(f"Answered by {found.method}, worth {found.effective:,.0f} independent samples.", err=True)
     _say(found.log_probability, evidence)
     records: list[dict[str, Any]] = [
         {"variable": name, "state": state, "probability": float(p), "error": float(error)}
-        for name in variables or network.names
+        for name in variables or found.posteriors
         for state, p, error in zip(network[name].child.states, found.posteriors[name], found.errors[name], strict=True)
     ]
     columns = ["variable", "state", "probability", "error"]
@@ -170,7 +230,9 @@ def _posteriors(
     show.rows(records, format_, columns)
 
 
-def _joint(network: Network, variables: tuple[str, ...], evidence: Evidence, format_: show.Format | None) -> None:
+def _joint(
+    network: Network, variables: tuple[str, ...], evidence: Evidence, memory: float | None, format_: show.Format | None
+) -> None:
     import numpy as np
 
     from plausible.infer.exact import joint, log_probability
@@ -179,8 +241,8 @@ def _joint(network: Network, variables: tuple[str, ...], evidence: Evidence, for
         raise CallError("--joint needs the variables that it is about; name them")
     if "probability" in variables:
         raise CallError("--joint needs the name 'probability' for itself; rename the variable")
-    table = joint(network, variables, evidence)
-    _say(log_probability(network, evidence), evidence)
+    table = joint(network, variables, evidence, memory=memory)
+    _say(log_probability(network, evidence, memory=memory), evidence)
     states = [network[name].child.states for name in variables]
     records = (
         {name: states[k][i] for k, (name, i) in enumerate(zip(variables, row, strict=True))}
@@ -191,11 +253,11 @@ def _joint(network: Network, variables: tuple[str, ...], evidence: Evidence, for
 
 
 def _most_probable(
-    network: Network, variables: tuple[str, ...], evidence: Evidence, format_: show.Format | None
+    network: Network, variables: tuple[str, ...], evidence: Evidence, memory: float | None, format_: show.Format | None
 ) -> None:
     from plausible.infer.exact import explanation
 
-    found = explanation(network, evidence, variables or None)
+    found = explanation(network, evidence, variables or None, memory=memory)
     click.echo(f"log P(these states, evidence) = {found.log_probability:.6g}", err=True)
     records = [{"variable": name, "state": state} for name, state in found.states.items()]
     show.rows(records, format_, ["variable", "state"])
@@ -229,7 +291,7 @@ def sample(
 
     network, evidence = _asked(network_file, given, do)
     rows: Iterator[list[Any]]
-    if _is_mixed(network):
+    if any(variable.kind != "categorical" for variable in network.variables):
         rows = _mixed_cases(network, count, evidence, seed)
     else:
         cases = drawn(network, count, evidence, seed=seed, threads=threads or 0)
@@ -253,9 +315,7 @@ def sample(
 def _mixed_cases(network: Network, count: int, evidence: Evidence, seed: int) -> Iterator[list[Any]]:
     from plausible.infer.gaussian import sample_mixed
 
-    if evidence:
-        raise CallError("cases of a network with continuous variables can't be drawn with --given; use query")
-    found = sample_mixed(network, count, seed=seed)
+    found = sample_mixed(network, count, evidence, seed=seed)
     columns = [
         [variable.states[i] for i in column] if variable.states else column
         for variable, column in ((v, found[v.name].tolist()) for v in network.variables)
@@ -343,7 +403,7 @@ def _arrows(arcs: tuple[tuple[str, str], ...], sign: str = "→") -> list[str]:
 @from_option
 @click.option("--to", "write_as", metavar="FORMAT", help="Of OUTPUT; from its suffix when not given.")
 def convert(network_file: str, output: str, read_as: str | None, write_as: str | None) -> None:
-    """Write a network in another format; FORMAT is bif, xmlbif, net, xdsl, uai, dsl or dsc.
+    """Write a network in another format; FORMAT is bif, xmlbif, net, xdsl, uai, dsl, dsc or plausible.
 
     \b
       plausible convert alarm.bif alarm.xdsl
@@ -352,60 +412,3 @@ def convert(network_file: str, output: str, read_as: str | None, write_as: str |
     from plausible.files import read, write
 
     write(read(network_file, read_as), output, write_as)
-
-
-def network_facts(network_file: str, given: tuple[str, ...]) -> dict[str, Any]:
-    """What `info` says of a network file, the cost of an exact query with this evidence included."""
-    from math import inf
-
-    from plausible.files import read
-    from plausible.infer.engine import engine
-
-    network = read(network_file)
-    facts: dict[str, Any] = {
-        "network": network_file,
-        "name": network.name,
-        "variables": len(network),
-        "arcs": len(network.graph.arcs),
-        "parameters": sum(_parameters(network[name]) for name in network.names),
-        "most_states": max((len(v.states) for v in network.variables), default=0),
-        "most_parents": max((len(p) for p in network.graph.parents.values()), default=0),
-    }
-    if all(variable.kind == "categorical" for variable in network.variables):
-        tree = engine(network)
-        found = tree.findings(parsed(network, given))
-        cost = tree.cost(tree.schedule(found.seen, {**found.weighed, **found.soft}, memory=inf))
-        facts |= {
-            "exact_entries": round(cost.entries),
-            "exact_megabytes": cost.bytes / 2**20,
-            "largest_table": list(cost.widest),
-            "largest_table_entries": round(cost.largest),
-        }
-    return facts
-
-
-def _parameters(cpd: CPD) -> int:
-    """How many numbers are free: a row of k probabilities has k - 1."""
-    from plausible.cpds import LinearGaussian, NoisyMax, Table
-
-    if isinstance(cpd, LinearGaussian):
-        return cpd.intercept.size + cpd.weights.size + cpd.variance.size
-    width = len(cpd.child.states)
-    if isinstance(cpd, NoisyMax):
-        return (width - 1) * (1 + sum(len(push) - 1 for push in cpd.pushes))
-    return cpd.values.size // width * (width - 1) if isinstance(cpd, Table) else 0
-
-
-def network_info(network_file: str, given: tuple[str, ...], format_: show.Format | None) -> None:
-    """Print the facts of a network file."""
-    record = network_facts(network_file, given)
-
-    def as_table() -> str:
-        def rows() -> Iterator[dict[str, str]]:
-            for key, value in record.items():
-                text = f"{len(value)} variables" if isinstance(value, list) else show.display(value)
-                yield {"fact": key.replace("_", " "), "value": text}
-
-        return show.table(list(rows()), ["fact", "value"])
-
-    show.one(record, format_, as_table)

@@ -123,7 +123,8 @@ def _width(text: str) -> int:
 
 def bar(value: float, most: float, width: int = 16) -> str:
     """A bar whose length shows a value's size."""
-    return "█" * max(1, round(width * abs(value) / most)) if most > 0 and value else ""
+    share = 1.0 if math.isinf(value) else abs(value) / most if most > 0 else 0.0
+    return "█" * max(1, round(width * share)) if share else ""
 
 
 def scale(value: float, mark: float, width: int = 24) -> str:

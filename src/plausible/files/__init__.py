@@ -128,6 +128,8 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> Network:
     """
     where = os.fspath(path)
     source = _bytes(path)
+    if not source:
+        raise DataError(f"{where}: the file is empty; is it whole?")
     form = format_named(format) if format else format_of(path, source[:HEAD])
     if form is None:
         known = ", ".join(f"{form.name} ({form.suffixes[0]})" for form in FORMATS)

@@ -20,6 +20,7 @@ PLAIN = re.compile(r'[^\s,;(){}\[\]|"]+')
 PLAIN_NOTE = re.compile(r'(?![\s,]|/[/*])(?:[^";\n]|"[^"\n]*")+(?<![\s,])')
 ESCAPED_NOTE = re.compile(r'note_\d+ = (".*")', re.DOTALL)
 COMMENT = re.compile(r"/[/*]")
+SKIPPED = re.compile(rb'//[^\n]*|"[^"\n]*"|/\*.*?\*/', re.DOTALL)
 KEYWORDS = {"network", "variable", "probability", "property", "type", "discrete", "table", "default"}
 
 
@@ -41,7 +42,8 @@ def parse_bif(source: bytes, where: str = "BIF") -> Network:
         source = source.decode("latin-1").encode()
 
     def fail(at: int, what: str) -> DataError:
-        return DataError(f"{where}, {_place(source, at)}: {what}")
+        hint = "; comments don't nest: the first */ ended this one" if _after_nested_comment(source, at) else ""
+        return DataError(f"{where}, {_place(source, at)}: {what}{hint}")
 
     if (zero := source.find(b"\0")) >= 0:
         raise fail(zero, "a zero byte; this isn't a text file")
@@ -132,6 +134,15 @@ def _quoted(name: str) -> str:
         raise CallError(f"the name {name!r} holds a double quote, which BIF can't write; rename it")
     plain = PLAIN.fullmatch(name) and not COMMENT.search(name) and name not in KEYWORDS
     return name if plain else f'"{name}"'
+
+
+def _after_nested_comment(source: bytes, at: int) -> bool:
+    """Whether nothing but blanks lies between a place and the end of a comment that another seems to begin in."""
+    end = len(source[:at].rstrip())
+    if not source.endswith(b"*/", 0, end):
+        return False
+    found = (comment[0] for comment in SKIPPED.finditer(source, 0, end) if comment.end() == end)
+    return any(b"/*" in comment[2:] for comment in found)
 
 
 def _place(source: bytes, at: int) -> str:

@@ -2,8 +2,10 @@
 
 from plausible.infer.analysis import (
     Effect,
+    Slope,
     finding_sensitivity,
     parameter_sensitivity,
+    steepest,
     value_of_observing,
 )
 from plausible.infer.approximate import Estimate, estimate, gibbs, loopy, sample, weighting
@@ -40,6 +42,7 @@ __all__ = [
     "Not",
     "Reason",
     "Reasons",
+    "Slope",
     "Soft",
     "ask",
     "ask_mixed",
@@ -63,6 +66,7 @@ __all__ = [
     "reasons",
     "sample",
     "sample_mixed",
+    "steepest",
     "value_of_observing",
     "weighting",
 ]

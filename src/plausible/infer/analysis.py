@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from plausible.cpds import Array, state_index
+from plausible.cpds import Array, as_table, row_name, state_index
 from plausible.errors import CallError
 from plausible.infer.engine import Engine, Findings, engine
 from plausible.infer.evidence import Evidence
@@ -27,6 +28,15 @@ class Effect:
     finding: str
     without: Array
     divergence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """How fast an answer changes with one parameter: `P(HRBP=HIGH | HR=LOW)`, its value, and the derivative."""
+
+    parameter: str
+    value: float
+    slope: float
 
 
 def parameter_sensitivity(
@@ -66,6 +76,23 @@ def parameter_sensitivity(
         spread = (gain.sum(axis=-1, keepdims=True) - gain) * even
         slopes[name] = gain - np.where(rest > 1e-12, lent, spread) if states > 1 else np.zeros_like(theta)
     return slopes
+
+
+def steepest(network: Network, slopes: Mapping[str, Array], top: int) -> list[Slope]:
+    """The parameters with the largest derivatives of `parameter_sensitivity`, the largest first.
+
+    Of a row with two entries, which move against each other, only the first is named.
+    """
+    found = []
+    for name, every in slopes.items():
+        table = as_table(network[name])
+        slope = every[..., :1] if every.shape[-1] == 2 else every
+        for at in np.argsort(-np.abs(slope), axis=None, kind="stable")[:top].tolist():
+            spot = np.unravel_index(at, slope.shape)
+            if slope[spot]:
+                parameter = row_name(table.child, table.parents, np.array(spot[:-1]), table.child.states[spot[-1]])
+                found.append(Slope(parameter, float(table.values[spot]), float(slope[spot])))
+    return sorted(found, key=lambda one: -abs(one.slope))[:top]
 
 
 def _rates(tree: Engine, found: Findings) -> tuple[float, list[Array]]:

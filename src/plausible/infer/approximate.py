@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log
@@ -115,17 +115,13 @@ def weighting(
     if not found.soft:
         return weigh(found, precision=precision)
 
-    def marginals(weighed: Findings) -> Callable[[int], Array]:
-        beliefs = weigh(weighed).posteriors
-        return lambda i: beliefs[tree.names[i]]
-
     def lost(name: str) -> CallError:
         return NoSample(
             f"no sample has a state to which the distribution asked for {name!r} gives weight: it is too rare for "
             "weighting, or impossible; ask by loopy propagation (method 'loopy')"
         )
 
-    raked = fitted(tree, found, marginals, SOFT_TOLERANCE, lost)
+    raked = fitted(tree, found, lambda weighed: weigh(weighed).posteriors, SOFT_TOLERANCE, lost)
     log_probability = weigh(replace(found, soft={})).log_probability
     return replace(weigh(raked), log_probability=log_probability)
 
@@ -207,7 +203,7 @@ def gibbs(
         )
     ((i, target),) = found.soft.items()
     if not (found.weighed.get(i, np.ones_like(target))[target > 0] > 0).all():
-        raise _ruled_out(tree.names[i])
+        raise ruled_out(tree.names[i])
     rest = {j: weight for j, weight in found.weighed.items() if j != i}
     strata = [
         draw(replace(found, seen={**found.seen, i: state}, weighed=rest, soft={}), sweeps // len(target))
@@ -313,12 +309,8 @@ def loopy(
     found = tree.findings(given)
     propagate = partial(_propagated, tree, damping=damping, precision=precision, rounds=rounds)
     if found.soft:
-
-        def marginals(weighed: Findings) -> Callable[[int], Array]:
-            beliefs = propagate(weighed).posteriors
-            return lambda i: beliefs[tree.names[i]]
-
-        found = fitted(tree, found, marginals, max(precision, SOFT_TOLERANCE), _ruled_out)
+        close = max(precision, SOFT_TOLERANCE)
+        found = fitted(tree, found, lambda weighed: propagate(weighed).posteriors, close, ruled_out)
     return propagate(found)
 
 
@@ -335,7 +327,8 @@ def _propagated(tree: Engine, found: Findings, *, damping: float, precision: flo
     return Estimate(_by_name(tree, beliefs), errors, None, used, inf, "loopy")
 
 
-def _ruled_out(name: str) -> Impossible:
+def ruled_out(name: str) -> Impossible:
+    """The error where a distribution as evidence wants what other evidence forbids."""
     return Impossible(
         f"the distribution asked for {name!r} gives weight to a state that the rest makes impossible; "
         "take that state out",
@@ -347,6 +340,7 @@ def estimate(
     network: Network,
     given: Evidence | None = None,
     method: Method = "auto",
+    variables: Sequence[str] | None = None,
     *,
     precision: float | None = None,
     seed: int = 0,
@@ -356,7 +350,7 @@ def estimate(
     """The posterior of every variable by the method named.
 
     "auto" is exact where that is affordable, else by weighting, and by loopy propagation where no sample agrees with
-    the evidence.
+    the evidence. Exact answers may be for some `variables` only, which can be far cheaper.
     """
     if method == "weighting":
         return weighting(network, given, precision=precision, seed=seed, threads=threads)
@@ -368,13 +362,14 @@ def estimate(
         raise CallError(f"unknown method {method!r} (known: 'auto', 'exact', 'weighting', 'gibbs', 'loopy')")
     tree = engine(network)
     found = tree.findings(given)
-    schedule = tree.schedule(found.seen, {**found.weighed, **found.soft}, memory=inf)
+    asked = None if variables is None else [tree.position(name) for name in variables]
+    schedule = tree.schedule(found.seen, {**found.weighed, **found.soft}, asked, memory=inf)
     if method == "auto" and not tree.affordable(schedule, memory):
         try:
             return weighting(network, given, precision=precision, seed=seed, threads=threads)
         except NoSample:
             return loopy(network, given)
-    answer = ask(network, given, memory=memory)
+    answer = ask(network, given, variables, memory=memory)
     errors = {name: np.zeros_like(values) for name, values in answer.posteriors.items()}
     return Estimate(answer.posteriors, errors, answer.log_probability, 0, inf, "exact")
 

@@ -196,8 +196,8 @@ class Engine:
             limit = MEMORY if memory is None else memory
             raise CallError(
                 f"exact inference would take {self.cost(schedule)}, and {limit / 2**20:,.0f} MB are allowed; "
-                "allow more with `memory`, give more evidence, or ask by sampling (method 'weighting', "
-                "'gibbs' or 'loopy')"
+                "allow more with `memory` (in a shell --memory MB), give more evidence, or ask for the posteriors by "
+                "sampling (method 'weighting', 'gibbs' or 'loopy')"
             )
 
     def case(self, findings: Findings) -> tuple[npt.NDArray[np.int32], Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -107,13 +107,9 @@ def posteriors(
 
     Examples
     --------
-    >>> test = Network(
-    ...     {"cancer": [], "result": ["cancer"]},
-    ...     {"cancer": [0.008, 0.992], "result": [[0.98, 0.02], [0.03, 0.97]]},
-    ...     states=("yes", "no"),
-    ... )
-    >>> {name: values.round(2).tolist() for name, values in posteriors(test, {"result": "yes"}).items()}
-    {'cancer': [0.21, 0.79], 'result': [1.0, 0.0]}
+    >>> wet = Network({"rain": [], "wet": ["rain"]}, {"rain": [0.2, 0.8], "wet": [[0.9, 0.1], [0.3, 0.7]]}, states="yn")
+    >>> {name: values.round(3).tolist() for name, values in posteriors(wet, {"wet": "y"}).items()}
+    {'rain': [0.429, 0.571], 'wet': [1.0, 0.0]}
     """
     return ask(network, given, variables, memory=memory).posteriors
 
@@ -123,13 +119,9 @@ def query(network: Network, variable: str, given: Evidence | None = None, *, mem
 
     Examples
     --------
-    >>> test = Network(
-    ...     {"cancer": [], "result": ["cancer"]},
-    ...     {"cancer": [0.008, 0.992], "result": [[0.98, 0.02], [0.03, 0.97]]},
-    ...     states=("yes", "no"),
-    ... )
-    >>> query(test, "cancer", {"result": "yes"}).round(2).tolist()
-    [0.21, 0.79]
+    >>> wet = Network({"rain": [], "wet": ["rain"]}, {"rain": [0.2, 0.8], "wet": [[0.9, 0.1], [0.3, 0.7]]}, states="yn")
+    >>> query(wet, "rain", {"wet": "y"}).round(3).tolist()
+    [0.429, 0.571]
     """
     return ask(network, given, [variable], memory=memory).posteriors[variable]
 
@@ -141,13 +133,9 @@ def joint(
 
     Examples
     --------
-    >>> test = Network(
-    ...     {"cancer": [], "result": ["cancer"]},
-    ...     {"cancer": [0.008, 0.992], "result": [[0.98, 0.02], [0.03, 0.97]]},
-    ...     states=("yes", "no"),
-    ... )
-    >>> joint(test, ["cancer", "result"]).round(4).tolist()
-    [[0.0078, 0.0002], [0.0298, 0.9622]]
+    >>> wet = Network({"rain": [], "wet": ["rain"]}, {"rain": [0.2, 0.8], "wet": [[0.9, 0.1], [0.3, 0.7]]}, states="yn")
+    >>> joint(wet, ["rain", "wet"]).round(4).tolist()
+    [[0.18, 0.02], [0.24, 0.56]]
     """
     tree = engine(network)
     asked = [tree.position(name) for name in variables]
@@ -180,13 +168,9 @@ def probability(network: Network, given: Evidence, *, memory: float | None = Non
 
     Examples
     --------
-    >>> test = Network(
-    ...     {"cancer": [], "result": ["cancer"]},
-    ...     {"cancer": [0.008, 0.992], "result": [[0.98, 0.02], [0.03, 0.97]]},
-    ...     states=("yes", "no"),
-    ... )
-    >>> round(probability(test, {"result": "yes"}), 4)
-    0.0376
+    >>> wet = Network({"rain": [], "wet": ["rain"]}, {"rain": [0.2, 0.8], "wet": [[0.9, 0.1], [0.3, 0.7]]}, states="yn")
+    >>> round(probability(wet, {"wet": "y"}), 4)
+    0.42
     """
     return exp(log_probability(network, given, memory=memory))
 
@@ -204,13 +188,9 @@ def explanation(
 
     Examples
     --------
-    >>> test = Network(
-    ...     {"cancer": [], "result": ["cancer"]},
-    ...     {"cancer": [0.008, 0.992], "result": [[0.98, 0.02], [0.03, 0.97]]},
-    ...     states=("yes", "no"),
-    ... )
-    >>> explanation(test, {"result": "yes"}).states
-    {'cancer': 'no', 'result': 'yes'}
+    >>> wet = Network({"rain": [], "wet": ["rain"]}, {"rain": [0.2, 0.8], "wet": [[0.9, 0.1], [0.3, 0.7]]}, states="yn")
+    >>> explanation(wet, {"wet": "y"}).states
+    {'rain': 'n', 'wet': 'y'}
     """
     tree = engine(network)
     found = tree.findings(given)
@@ -245,9 +225,10 @@ def soft_as_weights(tree: Engine, found: Findings, memory: float | None) -> Find
     """Likelihoods under which the variables with soft evidence have the distributions asked for."""
     schedule = tree.schedule(found.seen, {**found.weighed, **found.soft}, found.soft, memory=memory)
 
-    def marginals(weighed: Findings) -> Callable[[int], Array]:
+    def marginals(weighed: Findings) -> dict[str, Array]:
         total, flat, _ = schedule.run(tree.values, *tree.case(weighed))
-        return lambda i: flat[schedule.places[i] :][: tree.states[i]] if total > -inf else np.zeros(tree.states[i])
+        flat = flat if total > -inf else np.zeros_like(flat)
+        return {tree.names[i]: flat[schedule.places[i] :][: tree.states[i]] for i in found.soft}
 
     return fitted(tree, found, marginals, SOFT_TOLERANCE, partial(explain_impossible, tree, found.given))
 
@@ -255,7 +236,7 @@ def soft_as_weights(tree: Engine, found: Findings, memory: float | None) -> Find
 def fitted(
     tree: Engine,
     found: Findings,
-    marginals: Callable[[Findings], Callable[[int], Array]],
+    marginals: Callable[[Findings], Mapping[str, Array]],
     tolerance: float,
     lost: Callable[[str], CallError],
 ) -> Findings:
@@ -269,7 +250,7 @@ def fitted(
     for rounds in range(SOFT_ROUNDS):
         before, gap = gap, 0.0
         for i, target in found.soft.items():
-            now = marginals(replace(found, weighed=weighed, soft={}))(i)
+            now = marginals(replace(found, weighed=weighed, soft={}))[tree.names[i]]
             if (now[target > 0] == 0).any():
                 raise lost(tree.names[i]) if rounds == 0 else _disagree(tree, found, before)
             gap = max(gap, float(np.abs(now - target).max()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, log, pi, prod
 from typing import Any
 
@@ -17,10 +18,10 @@ import numpy.typing as npt
 from plausible import _native
 from plausible.cpds import Array, LinearGaussian, Table
 from plausible.errors import CallError, ModelError
-from plausible.infer.approximate import sample
-from plausible.infer.engine import Impossible, engine
+from plausible.infer.approximate import SOFT_TOLERANCE, ruled_out, sample
+from plausible.infer.engine import Engine, Findings, Impossible, engine
 from plausible.infer.evidence import Finding
-from plausible.infer.exact import ask, joint
+from plausible.infer.exact import ask, fitted, joint
 from plausible.infer.rows import predict
 from plausible.network import Network
 from plausible.schema import Variable
@@ -75,7 +76,7 @@ def ask_mixed(
     ----------
     network : Network
     given : mapping
-        Numbers for continuous variables; states, `Not` or `Likelihood` for categorical ones.
+        Numbers for continuous variables, strings for texts; findings of any kind for categorical ones.
     samples : int, optional
         Sample even where an exact answer is possible.
 
@@ -89,16 +90,32 @@ def ask_mixed(
     """
     findings = dict(given or {})
     numbers = _numbers(network, findings)
-    discrete, known, scale = _discrete(network, {k: v for k, v in findings.items() if k not in numbers})
+    tree = engine(_without_numbers(network))
+    found = tree.findings({name: finding for name, finding in findings.items() if name not in numbers})  # type: ignore[misc]
+    answer = partial(_answer, network, tree, numbers, samples, seed)
+    if not found.soft:
+        return answer(found)
+    fit = fitted(tree, found, lambda weighed: answer(weighed).posteriors, SOFT_TOLERANCE, ruled_out)
+    return replace(answer(fit), log_density=answer(replace(found, soft={})).log_density)
+
+
+def _answer(
+    network: Network, tree: Engine, numbers: dict[str, float], samples: int | None, seed: int, found: Findings
+) -> MixedAnswer:
+    discrete, known, scale = _discrete(network, tree, found)
     nodes = _gaussians(network)
     switches = [v for v in discrete.variables if any(v in cpd.discrete for cpd in nodes)]
     combinations = prod(len(v.states) for v in switches)
     shown = [v.name for v in network.variables if v.kind == "categorical"]
     if samples is None and combinations * max(len(nodes), 1) ** 2 <= MOST_NUMBERS:
-        found = _exact(discrete, known, nodes, numbers, switches, shown)
+        answer = _exact(discrete, known, nodes, numbers, switches, shown)
     else:
-        found = _weighted(discrete, known, nodes, numbers, shown, samples or 100_000, seed)
-    return replace(found, log_density=found.log_density + scale)
+        answer = _weighted(discrete, known, nodes, numbers, shown, samples or 100_000, seed)
+    return replace(answer, log_density=answer.log_density + scale)
+
+
+def _without_numbers(network: Network) -> Network:
+    return network.without(*(v.name for v in network.variables if v.kind == "continuous"))
 
 
 def _numbers(network: Network, findings: Mapping[str, Finding | float]) -> dict[str, float]:
@@ -112,23 +129,12 @@ def _numbers(network: Network, findings: Mapping[str, Finding | float]) -> dict[
     return numbers
 
 
-def _discrete(network: Network, findings: Mapping[str, Finding | float]) -> tuple[Network, dict[str, int], float]:
+def _discrete(network: Network, tree: Engine, found: Findings) -> tuple[Network, dict[str, int], float]:
     """The categorical part, with every likelihood as an observed child, so that all evidence is states.
 
     Also the natural log of what the likelihoods were divided by.
     """
-    cpds = []
-    for name in network.names:
-        cpd = network[name]
-        if cpd.child.kind != "continuous":
-            cpds.append(cpd)
-        elif not isinstance(cpd, LinearGaussian):
-            raise ModelError(f"{name!r} is a {type(cpd).__name__}; only tables and linear Gaussians can be asked")
-    tree = engine(Network(None, cpds))
-    found = tree.findings(findings)  # type: ignore[arg-type]
-    if found.soft:
-        raise CallError(f"{tree.names[next(iter(found.soft))]!r} has a distribution as evidence; give likelihoods")
-    cpds = [cpd for cpd in cpds if cpd.child.kind == "categorical"]
+    cpds = [network[name] for name in tree.names]
     known = {tree.names[i]: state for i, state in found.seen.items()}
     scale = found.scale
     for i, values in found.weighed.items():
@@ -238,8 +244,7 @@ def sample_mixed(
     given = given or {}
     if _numbers(network, given):
         raise CallError("cases can't be drawn given a number; ask for the posterior, or leave the number out")
-    continuous = [name for name in network.names if network[name].child.kind == "continuous"]
-    discrete = network.without(*continuous)
+    discrete = _without_numbers(network)
     states = sample(discrete, count, given, seed=seed)
     columns: dict[str, npt.NDArray[Any]] = dict(zip(engine(discrete).names, states.T, strict=True))
     rng = np.random.default_rng(seed)
@@ -265,8 +270,11 @@ def _regressed(
 
 
 def _gaussians(network: Network) -> list[LinearGaussian]:
-    cpds = (network[name] for name in network.graph.order)
-    return [cpd for cpd in cpds if isinstance(cpd, LinearGaussian)]
+    cpds = [cpd for name in network.graph.order if (cpd := network[name]).child.kind == "continuous"]
+    for cpd in cpds:
+        if not isinstance(cpd, LinearGaussian):
+            raise ModelError(f"{cpd.child.name!r} is a {type(cpd).__name__}; only linear Gaussians can be asked")
+    return cpds  # type: ignore[return-value]
 
 
 def _weighted(

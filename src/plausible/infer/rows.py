@@ -28,6 +28,12 @@ ENTRY = 1.2e-9
 COMPILING = 5e-6
 """Seconds that a variable takes when a schedule is compiled."""
 
+CALL, VISIT = 1e-4, 1e-6
+"""Seconds that a pattern of gaps with its own schedule takes, and each of its variables, beside its tables."""
+
+MOST_PATTERNS = 2_000_000
+"""Patterns of gaps times variables, beyond which their schedules would take too much memory."""
+
 BLOCK = 1 << 18
 """Rows that are widened at once."""
 
@@ -309,6 +315,9 @@ def distinct(columns: Sequence[npt.NDArray[np.signedinteger[Any]]]) -> tuple[npt
 class Expectation:
     """The E step over the same rows again and again: from parameters to expected counts.
 
+    One schedule serves all rows, its tables cut at the columns without a gap; or each pattern of gaps has one of its
+    own, cut at all that is seen: where the one is too wide, or a cost estimate says that it is slower.
+
     Parameters
     ----------
     tree : Engine
@@ -329,16 +338,32 @@ class Expectation:
     ) -> None:
         tree.own_tables("counting")
         self._rows, self._shares, self._threads = rows, shares, threads
-        weighed = np.flatnonzero((rows != GAP).any(axis=0)).tolist()
-        single = tree.schedule((), weighed, (), everything=True, memory=memory)
-        self._schedule = tree.schedule((), weighed, (), everything=True, rows=_wide(single), memory=memory)
+        gaps = rows == GAP
+        some, throughout = gaps.any(axis=0), gaps.all(axis=0)
+        seen, mixed = np.flatnonzero(~some).tolist(), np.flatnonzero(some & ~throughout).tolist()
+        single = tree.schedule(seen, mixed, (), everything=True, memory=np.inf)
+        first, which = _native.distinct_rows(gaps.astype(np.int32))
+        pooled = len(rows) * single.entries * ENTRY
+        apart = not tree.affordable(single, memory) or pooled > len(first) * (CALL + VISIT * len(tree.names))
+        patterns = [(seen, mixed, np.arange(len(rows)))]
+        if len(first) > 1 and apart and len(first) * len(tree.names) <= MOST_PATTERNS:
+            order = np.argsort(which, kind="stable")
+            groups = np.split(order, np.flatnonzero(np.diff(which[order])) + 1)
+            patterns = [(np.flatnonzero(~gaps[members[0]]).tolist(), [], members) for members in groups]
+        self._parts = [(members, self._schedule(tree, whole, weighed, memory)) for whole, weighed, members in patterns]
+
+    @staticmethod
+    def _schedule(tree: Engine, seen: list[int], mixed: list[int], memory: float | None) -> _native.Schedule:
+        single = tree.schedule(seen, mixed, (), everything=True, memory=memory)
+        return tree.schedule(seen, mixed, (), everything=True, rows=_wide(single), memory=memory)
 
     def __call__(self, values: Array) -> tuple[Array, Array]:
         """The expected counts, laid out as `tree.values`, and the log probability of each row."""
         counts, logs = np.zeros(len(values)), np.empty(len(self._rows))
-        for at in range(0, len(self._rows), BLOCK):
-            block = slice(at, at + BLOCK)
-            rows = np.ascontiguousarray(self._rows[block], dtype=np.int32)
-            logs[block], some = self._schedule.expected(values, rows, self._shares[block], self._threads)
-            counts += some
+        for members, schedule in self._parts:
+            for at in range(0, len(members), BLOCK):
+                block = members[at : at + BLOCK]
+                rows = np.ascontiguousarray(self._rows[block], dtype=np.int32)
+                logs[block], some = schedule.expected(values, rows, self._shares[block], self._threads)
+                counts += some
         return counts, logs

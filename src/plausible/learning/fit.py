@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from math import isfinite
 from typing import Any
@@ -12,8 +13,8 @@ import numpy as np
 from plausible.coding import read_mixed
 from plausible.counted import Counted, count_rows, families_of, read_like
 from plausible.counting import Counter, Counts
-from plausible.cpds import Array, Table
-from plausible.errors import CallError, DataError, unknown
+from plausible.cpds import Array, NoisyMax, Table
+from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.graph import Graph
 from plausible.network import Network
 from plausible.schema import Variable
@@ -57,7 +58,7 @@ RULES: Mapping[str, Rule] = {
 
 
 def named_rule(name: str | Rule) -> Rule:
-    """The rule of that name; "m-estimate:2", "dirichlet:0.5" and "bdeu:10" set its number.
+    """The rule of that name; "m-estimate:2", "dirichlet:0.5" and "bdeu:10" set its number; "mle" and "m" are short.
 
     >>> named_rule("laplace")(np.zeros((2, 2))).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
@@ -65,6 +66,7 @@ def named_rule(name: str | Rule) -> Rule:
     if callable(name):
         return name
     stem, colon, given = name.partition(":")
+    stem = {"mle": "maximum-likelihood", "m": "m-estimate"}.get(stem, stem)
     if stem not in RULES:
         raise CallError(unknown("rule", stem, RULES))
     rule = RULES[stem]
@@ -140,6 +142,7 @@ def count(
         if name not in counted:
             raise DataError(unknown("variable in the data", name, counted))
     families = families_of(graph, counted)
+    say_new_kinds(like)
     pseudo = imaginary(families, rule, prior, weight)
     counts, rows = count_rows(families, counter)
     return Counted.of(families, counts, pseudo, rows, like)
@@ -150,6 +153,17 @@ def _read(data: Any, graph: Graph, like: Network | None) -> Counter:
         return read_like(data, like.variables)
     found = read_mixed(data, keep=graph.nodes)
     return found if found.numbers else found.cases
+
+
+def say_new_kinds(like: Network | None, fixed: Collection[str] = ()) -> None:
+    """A warning where a network's distribution gives way to a table."""
+    names = [
+        n for n, cpd in (() if like is None else like.cpds.items()) if isinstance(cpd, NoisyMax) and n not in fixed
+    ]
+    if names:
+        warnings.warn(
+            f"{', '.join(names)}: learned as a whole table, no longer as a noisy-max", PlausibleWarning, stacklevel=4
+        )
 
 
 def imaginary(

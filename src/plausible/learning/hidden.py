@@ -18,15 +18,16 @@ from plausible.counting import Cases, Counter
 from plausible.cpds import Array, LinearGaussian, Table, as_table
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.graph import Graph
-from plausible.infer.engine import engine
+from plausible.infer.engine import Engine, engine
 from plausible.infer.rows import GAP, Expectation, distinct
 from plausible.learning.em import Step, Stopped, Vector, em
-from plausible.learning.fit import Rule, imaginary
+from plausible.learning.fit import Rule, imaginary, say_new_kinds
 from plausible.learning.gradient import ascent, quasi_newton
+from plausible.learning.sampled import Sampled
 from plausible.learning.simplices import Simplices
 from plausible.network import Network
 from plausible.schema import Variable
-from plausible.sources import open_source
+from plausible.sources import Source, open_source
 
 Method = Literal["em", "gradient", "lbfgs"]
 METHODS: tuple[Method, ...] = ("em", "gradient", "lbfgs")
@@ -37,6 +38,9 @@ MOST_HIDDEN_STATES = 1000
 
 RESTARTS = 4
 """Further starts where a variable is hidden throughout and it is not said how many."""
+
+SAMPLES = 20
+"""Completions of each row where exact inference is too wide."""
 
 MIXED_IN = 0.01
 """The part of equal chances that goes into tables to start from, where they rule out a case."""
@@ -61,6 +65,9 @@ class FittedNetwork:
         The objective from the start of the best run to its end; it never falls.
     iterations, stopped, run
         As in `em`.
+    exact : bool
+        Whether expected counts were exact. If they were sampled, log-likelihood, objective and trace are estimates of
+        what was gained over the start, since sampling does not tell the level.
     """
 
     counted: Counted
@@ -70,6 +77,7 @@ class FittedNetwork:
     iterations: int
     stopped: Stopped
     run: int
+    exact: bool = True
 
     @property
     def network(self) -> Network:
@@ -92,6 +100,7 @@ def fit_hidden(
     rule: str | Rule = "bdeu",
     *,
     hidden: Hidden = (),
+    gaps: Sequence[str] = ("",),
     method: Method = "em",
     prior: Network | None = None,
     weight: float = 1.0,
@@ -106,6 +115,7 @@ def fit_hidden(
     progress: Callable[[Step], None] | None = None,
     threads: int = 0,
     memory: float | None = None,
+    samples: int | None = None,
 ) -> FittedNetwork:
     """A network from its arcs and data with gaps, or with variables that no one has seen.
 
@@ -118,6 +128,8 @@ def fit_hidden(
         As in `fit`: what is learned is the mode that has its imaginary counts as prior.
     hidden : mapping of str to int or sequence of str, or collection of str
         The variables without a column, with their number of states or their names; those of a network have states.
+    gaps : sequence of str
+        Cells with these texts are gaps, besides those that are missing.
     method : "em", "gradient" or "lbfgs"
         Expectation maximisation; the gradient, step by step (Russell et al. 1995); or L-BFGS on the tables' logarithms.
         All climb to the same peak from the same start, where there is one near.
@@ -138,6 +150,9 @@ def fit_hidden(
         0 uses all processors. The result does not depend on it.
     memory : float, optional
         Bytes that exact inference may take.
+    samples : int, optional
+        Complete each row so many times by Gibbs sampling, in place of exact inference. By default that is done, 20
+        times and with a warning, only where exact inference would take too much memory.
 
     Examples
     --------
@@ -158,14 +173,17 @@ def fit_hidden(
         raise CallError(f"accelerate goes with the method 'em', not with {method!r}; leave it out")
     if restarts is not None and restarts < 0:
         raise CallError(f"restarts is {restarts}; it is 0 or more")
+    if samples is not None and samples < 1:
+        raise CallError(f"samples is {samples}; it is 1 or more")
     graph = model.graph if isinstance(model, Network) else model if isinstance(model, Graph) else Graph(model)
     like = model if isinstance(model, Network) else None
     new = _hidden(hidden, graph, like)
-    cases = _cases(data, graph, like, new)
+    cases = _cases(data, graph, like, new, gaps)
     seen = {variable.name: variable for variable in cases.variables}
     known = {v.name: v for v in like.variables} if like is not None else seen
     states = {name: new.get(name) or known[name] for name in graph.nodes}
     families = families_of(graph, states)
+    say_new_kinds(like, fixed)
     shapes = [tuple(len(v.states) for v in family) for family in families]
     pseudo = imaginary(families, rule, prior, weight)
     first = _first_tables(families, like, cases, new, np.random.default_rng((seed, 0)))
@@ -180,17 +198,34 @@ def fit_hidden(
     )
     columns = _columns(cases, states)
     rows, shares = distinct(columns)
-    expectation = Expectation(engine(drawn), rows, shares, threads=threads, memory=memory)
+    tree = engine(drawn)
+    exact = _exact(tree, rows, shares, threads, memory) if samples is None else None
+    values = simplices.settled(simplices.fixed[simplices.leader])
+    further = restarts if restarts is not None else RESTARTS if new and exact is not None else 0
+    if further and exact is None:
+        raise CallError("with sampling runs can't be compared, so there are no restarts; try other seeds instead")
+    expectation: Expectation | Sampled
+    if exact is not None:
+        expectation, first_values = exact, _possible(values, simplices, exact, rows, columns)
+    else:
+        first_values = simplices.settled(values + MIXED_IN / simplices.sums(np.ones(len(values))))
+        expectation = Sampled(tree, rows, shares, first_values, samples=samples or SAMPLES, seed=seed)
 
     def e_step(values: Array) -> tuple[Array, float]:
         counts, logs = expectation(values)
         return counts, float(shares @ logs)
 
     def starts() -> Iterator[Array]:
-        values = simplices.settled(simplices.fixed[simplices.leader])
-        yield _possible(values, simplices, expectation, rows, columns)
-        for run in range(restarts if restarts is not None else RESTARTS if new else 0):
+        yield first_values
+        for run in range(further):
             yield simplices.random(np.random.default_rng((seed, run + 1)))
+
+    def redrawn(values: Array, counts: Array) -> Array | None:
+        """The same parameters, where completions that no longer stand for them were drawn anew."""
+        if not isinstance(expectation, Sampled) or not expectation.uneven(values):
+            return None
+        expectation.redraw(values)
+        return values
 
     best = em(
         starts(),
@@ -201,6 +236,7 @@ def fit_hidden(
         max_iterations=max_iterations,
         max_seconds=max_seconds,
         progress=progress,
+        mend=None if exact is not None else redrawn,
         accelerate=(np.copy, lambda v: simplices.settled(np.maximum(v, 0))) if accelerate else None,
         path={"em": None, "gradient": ascent(simplices), "lbfgs": quasi_newton(simplices)}[method],
     )
@@ -215,8 +251,31 @@ def fit_hidden(
         expected=True,
     )
     return FittedNetwork(
-        counted, best.log_likelihood, best.objective, best.trace, best.iterations, best.stopped, best.run
+        counted,
+        best.log_likelihood,
+        best.objective,
+        best.trace,
+        best.iterations,
+        best.stopped,
+        best.run,
+        exact is not None,
     )
+
+
+def _exact(
+    tree: Engine, rows: npt.NDArray[Any], shares: Array, threads: int, memory: float | None
+) -> Expectation | None:
+    """Exact expectations, or None with a warning where they would take too much memory."""
+    try:
+        return Expectation(tree, rows, shares, threads=threads, memory=memory)
+    except CallError as error:
+        warnings.warn(
+            f"{str(error).partition('; ')[0]}: expected counts are estimated from {SAMPLES} completions of each row "
+            "by Gibbs sampling",
+            PlausibleWarning,
+            stacklevel=3,
+        )
+        return None
 
 
 def _hidden(hidden: Hidden, graph: Graph, like: Network | None) -> dict[str, Variable]:
@@ -242,7 +301,7 @@ def _hidden(hidden: Hidden, graph: Graph, like: Network | None) -> dict[str, Var
     return found
 
 
-def _cases(data: Any, graph: Graph, like: Network | None, hidden: Mapping[str, Variable]) -> Cases:
+def _cases(data: Any, graph: Graph, like: Network | None, hidden: Mapping[str, Variable], gaps: Sequence[str]) -> Cases:
     """The columns of the variables that are not hidden."""
     for name, cpd in () if like is None else like.cpds.items():
         if isinstance(cpd, LinearGaussian):
@@ -253,17 +312,9 @@ def _cases(data: Any, graph: Graph, like: Network | None, hidden: Mapping[str, V
     if isinstance(data, Counter) and not isinstance(data, Cases):
         raise CallError(f"gaps and hidden variables need the rows, and a {type(data).__name__} has none to give; "
                         "give the table itself")  # fmt: skip
-    source = data if isinstance(data, Cases) else open_source(data)
+    source = data if isinstance(data, Cases | Source) else open_source(data)
     columns = [v.name for v in source.variables] if isinstance(source, Cases) else list(source.columns)
-    for name in graph.nodes:
-        if name in hidden and name in columns:
-            raise CallError(
-                f"{name!r} is to be hidden, but the cases have a column of that name; leave out one of them"
-            )
-        if name not in hidden and name not in columns:
-            raise DataError(
-                f"{unknown('variable in the data', name, columns)}; if no one has seen it, say that it is hidden"
-            )
+    check_seen(graph.nodes, columns, hidden)
     seen = [name for name in graph.nodes if name not in hidden]
     if not seen:
         raise CallError("all variables are hidden; something must be seen")
@@ -273,10 +324,23 @@ def _cases(data: Any, graph: Graph, like: Network | None, hidden: Mapping[str, V
             tuple(source.variables[at[n]] for n in seen), tuple(source.codes[at[n]] for n in seen), source.threads
         )
     else:
-        cases = read_cases(source, like=like and [like[name].child for name in seen], keep=seen)
+        cases = read_cases(source, like=like and [like[name].child for name in seen], keep=seen, gaps=gaps)
     if not cases.rows:
         raise DataError("the table has no row; learn from one at least")
     return cases
+
+
+def check_seen(names: Sequence[str], columns: Collection[str], hidden: Collection[str] = ()) -> None:
+    """An error where a hidden variable has a column, or another has none."""
+    for name in names:
+        if name in hidden and name in columns:
+            raise CallError(
+                f"{name!r} is to be hidden, but the cases have a column of that name; leave out one of them"
+            )
+        if name not in hidden and name not in columns:
+            raise DataError(
+                f"{unknown('variable in the data', name, columns)}; if no one has seen it, say that it is hidden"
+            )
 
 
 def _columns(cases: Cases, states: Mapping[str, Variable]) -> list[npt.NDArray[np.signedinteger[Any]]]:

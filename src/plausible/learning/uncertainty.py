@@ -1,7 +1,7 @@
 """How sure learned tables are, and what that means for an answer: both by the posterior of the parameters.
 
-Each distribution has the posterior Dirichlet(n_i1 + a_i1, n_i2 + a_i2, …), independently of all others (Spiegelhalter and
-Lauritzen 1990; Heckerman 1995, section 4).
+Each distribution has the posterior Dirichlet(n_i1 + a_i1, n_i2 + a_i2, …), independently of all others (Spiegelhalter
+and Lauritzen 1990; Heckerman 1995, section 4).
 """
 
 from __future__ import annotations

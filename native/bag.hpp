@@ -1,0 +1,213 @@
+// The distinct terms of a document and how often each occurs.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "keys.hpp"
+
+// Bytes that stay where they are until `clear`.
+class Store {
+public:
+    const char* keep(const char* bytes, std::size_t size) {
+        if (blocks_.empty() || used_ + size > room_) {
+            room_ = std::max<std::size_t>(size, 1 << 16);
+            blocks_.push_back(std::make_unique<char[]>(room_));
+            used_ = 0;
+        }
+        char* to = blocks_.back().get() + used_;
+        std::memcpy(to, bytes, size);
+        used_ += size;
+        return to;
+    }
+    void clear() { blocks_.clear(); }
+
+private:
+    std::vector<std::unique_ptr<char[]>> blocks_;
+    std::size_t used_ = 0, room_ = 0;
+};
+
+// A term of a sharded table.
+struct TermId {
+    std::uint32_t shard, term;
+};
+
+// Terms are kept from one document to the next, so that each is looked up in the vocabulary, or added to it, once for
+// many documents; what the documents of one class add up to is kept beside them. The bag of a thousand documents lies
+// in the second cache, where the vocabulary does not.
+class Bag {
+public:
+    static constexpr std::size_t many = 1 << 15;  // with more terms than these it is better begun anew
+
+    struct alignas(64) Entry {
+        std::uint64_t low, high, hashed;
+        const char* bytes;  // of a term that does not lie in the two numbers
+        std::uint32_t size;
+        std::uint32_t times;               // in the document
+        std::uint32_t mass;                // of the document, set by `weigh`
+        std::uint32_t term;                // its place in its shard, set by `Table::look_up`
+        std::uint32_t documents, occurrences;  // of the documents that were tallied
+        std::uint64_t masses;
+
+        Key key() const { return {low, high, hashed, text().data(), size}; }
+        std::string_view text() const { return {size > Key::inside ? bytes : reinterpret_cast<const char*>(&low), size}; }
+        TermId id() const { return {static_cast<std::uint32_t>(hashed >> 60), term}; }
+    };
+
+    // The next document.
+    void begin() {
+        for (std::size_t i = 0; i < size_; ++i) entries_[present_[i]].times = 0;
+        size_ = 0;
+        tokens_ = 0;
+    }
+
+    // No term, and nothing tallied.
+    void clear() {
+        if (16 * known_ > slots_.size()) {
+            std::fill(slots_.begin(), slots_.end(), Slot{});
+        } else {
+            for (std::uint32_t e = 0; e < known_; ++e) {
+                std::size_t i = entries_[e].hashed & mask_;
+                while (slots_[i].entry != e) i = (i + 1) & mask_;
+                slots_[i] = {};
+            }
+        }
+        long_.clear();
+        known_ = size_ = looked_up_ = 0;
+        tallied_ = 0;
+    }
+
+    // One token; `Key::padding` bytes can be read behind it.
+    void operator()(const char* bytes, std::size_t size) { count(Key::padded(bytes, size)); }
+
+    // The i-th word begins at edges[2 i] and ends at edges[2 i + 1]. The memory of several is asked for ahead of time.
+    void words(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t longest) {
+        constexpr std::size_t together = 32;
+        std::array<std::uint64_t, together> hashed;
+        const auto size = [&](std::size_t i) { return std::min<std::size_t>(edges[2 * i + 1] - edges[2 * i], longest); };
+        for (std::size_t few; number; number -= few, edges += 2 * few) {
+            few = std::min(together, number);
+            for (std::size_t i = 0; i < few; ++i) {
+                hashed[i] = Key::padded(text + edges[2 * i], size(i)).hashed;
+                __builtin_prefetch(&slots_[hashed[i] & mask_]);
+            }
+            for (std::size_t i = 0; i < few; ++i) count(Key::padded(text + edges[2 * i], size(i), hashed[i]));
+        }
+    }
+
+    // Gives each term of the document its mass; with `pairs`, terms that hold a blank are n-grams, with a norm of their own.
+    void weigh(bool pairs) {
+        double norm[2] = {0, 0};
+        for (std::size_t i = 0; i < size_; ++i) {
+            const Entry& entry = (*this)[i];
+            const double x = damped(entry.times);
+            norm[pairs && is_gram(entry)] += x * x;
+        }
+        for (double& n : norm) n = n > 0 ? unit / std::sqrt(n) : 0;
+        for (std::size_t i = 0; i < size_; ++i) {
+            Entry& entry = (*this)[i];
+            entry.mass = static_cast<std::uint32_t>(std::llrint(damped(entry.times) * norm[pairs && is_gram(entry)]));
+        }
+    }
+
+    // Adds the document, which has been weighed, to the sums.
+    void tally() {
+        tallied_ += tokens_;
+        for (std::size_t i = 0; i < size_; ++i) {
+            Entry& entry = (*this)[i];
+            ++entry.documents;
+            entry.occurrences += entry.times;
+            entry.masses += entry.mass;
+        }
+    }
+
+    static constexpr double unit = 1 << 20;
+    static bool is_gram(const Entry& entry) { return entry.text().find(' ') != std::string_view::npos; }
+
+    // The terms of the document, in the order of their first occurrence.
+    std::size_t size() const { return size_; }
+    std::uint64_t tokens() const { return tokens_; }
+    Entry& operator[](std::size_t i) { return entries_[present_[i]]; }
+    const Entry& operator[](std::size_t i) const { return entries_[present_[i]]; }
+
+    // All terms since `clear`; `begin` would add to those that are full.
+    std::size_t known() const { return known_; }
+    const Entry& entry(std::size_t i) const { return entries_[i]; }
+    bool full() const { return known_ > many || tallied_ > 1u << 30; }
+
+    // Calls use(entries, number) for the terms that have come since the last call.
+    template <class Use>
+    void each_new(Use&& use) {
+        if (looked_up_ < known_) use(entries_.data() + looked_up_, known_ - looked_up_);
+        looked_up_ = known_;
+    }
+
+private:
+    static constexpr std::uint32_t nothing = static_cast<std::uint32_t>(-1);
+    struct Slot {
+        std::uint32_t tag = 0, entry = nothing;
+    };
+
+    static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed >> 24); }
+
+    void count(const Key& key) {
+        ++tokens_;
+        for (std::size_t i = key.hashed & mask_;; i = (i + 1) & mask_) {
+            const Slot slot = slots_[i];
+            if (slot.entry == nothing) return add(key, i);
+            if (slot.tag != tag(key.hashed)) continue;
+            Entry& entry = entries_[slot.entry];
+            if (!key.is(entry.low, entry.high, entry.size, entry.bytes)) continue;
+            present_[size_] = slot.entry;
+            size_ += entry.times == 0;
+            ++entry.times;
+            return;
+        }
+    }
+
+    [[gnu::noinline]] void add(const Key& key, std::size_t slot) {
+        if (known_ == entries_.size()) {
+            widen();
+            for (slot = key.hashed & mask_; slots_[slot].entry != nothing;) slot = (slot + 1) & mask_;
+        }
+        const char* bytes = key.size > Key::inside ? long_.keep(key.bytes, key.size) : nullptr;
+        entries_[known_] = {key.low, key.high, key.hashed, bytes, key.size, 1, 0, 0, 0, 0, 0};
+        slots_[slot] = {tag(key.hashed), static_cast<std::uint32_t>(known_)};
+        present_[size_++] = static_cast<std::uint32_t>(known_++);
+    }
+
+    void widen() {
+        entries_.resize(2 * entries_.size());
+        present_.resize(entries_.size() + 1);
+        slots_.assign(2 * slots_.size(), Slot{});
+        mask_ = slots_.size() - 1;
+        for (std::uint32_t e = 0; e < known_; ++e) {
+            std::size_t i = entries_[e].hashed & mask_;
+            while (slots_[i].entry != nothing) i = (i + 1) & mask_;
+            slots_[i] = {tag(entries_[e].hashed), e};
+        }
+    }
+
+    static double damped(std::uint32_t times) {
+        static const auto logs = [] {
+            std::array<double, 64> table{};
+            for (std::size_t f = 0; f < table.size(); ++f) table[f] = std::log1p(static_cast<double>(f));
+            return table;
+        }();
+        return times < logs.size() ? logs[times] : std::log1p(static_cast<double>(times));
+    }
+
+    std::vector<Slot> slots_ = std::vector<Slot>(1024);
+    std::size_t mask_ = 1023;
+    std::vector<Entry> entries_ = std::vector<Entry>(512);
+    std::vector<std::uint32_t> present_ = std::vector<std::uint32_t>(513);  // entries of the document's terms
+    Store long_;
+    std::size_t known_ = 0, size_ = 0, looked_up_ = 0;
+    std::uint64_t tokens_ = 0, tallied_ = 0;
+};

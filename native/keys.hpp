@@ -1,0 +1,79 @@
+// What is needed to find a string again: its first sixteen bytes as two numbers, its length, its hash.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+template <class Word>
+Word read(const char* bytes) {
+    Word word;
+    std::memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+struct Key {
+    static constexpr std::size_t inside = 16;  // a string of so many bytes lies in the two numbers
+    static constexpr std::size_t padding = inside;  // bytes that can be read behind a string given to `padded`
+
+    std::uint64_t low, high, hashed;
+    const char* bytes;
+    std::uint32_t size;
+
+    // Of any string.
+    static Key of(std::string_view text) {
+        if (text.size() >= inside) return padded(text.data(), text.size());
+        char copy[inside + padding] = {};
+        std::memcpy(copy, text.data(), text.size());
+        Key key = padded(copy, text.size());
+        key.bytes = text.data();
+        return key;
+    }
+
+    // Of a string behind which `padding` bytes can be read: no branch on the length of a short one. Equal strings have
+    // equal hashes in every table, so that tables can be merged without hashing anew.
+    static Key padded(const char* at, std::size_t length) {
+        Key key = padded(at, length, 0);
+        constexpr std::uint64_t a = 0x9E3779B97F4A7C15u, b = 0xD6E8FEB86659FD93u;
+        key.hashed = mix(key.low ^ a, key.high ^ b);
+        if (length > inside) [[unlikely]] {
+            std::size_t i = inside;
+            for (; i + 8 <= length; i += 8) key.hashed = mix(key.hashed ^ read<std::uint64_t>(at + i), a);
+            std::uint64_t last = 0;
+            std::memcpy(&last, at + i, length - i);
+            key.hashed = mix(key.hashed ^ last, b ^ length);
+        }
+        return key;
+    }
+
+    // The same with a hash that is known.
+    static Key padded(const char* at, std::size_t length, std::uint64_t known) {
+        const auto& mask = masks[std::min(length, inside)];
+        return {read<std::uint64_t>(at) & mask[0], read<std::uint64_t>(at + 8) & mask[1], known, at, static_cast<std::uint32_t>(length)};
+    }
+
+    // Whether another string, that has these numbers and lies at `others` if it is a long one, is the same.
+    bool is(std::uint64_t others_low, std::uint64_t others_high, std::uint32_t others_size, const char* others) const {
+        if ((low ^ others_low) | (high ^ others_high) | (size ^ others_size)) return false;
+        return size <= inside || std::memcmp(bytes + inside, others + inside, size - inside) == 0;
+    }
+
+private:
+    static constexpr std::array<std::array<std::uint64_t, 2>, inside + 1> masks = [] {
+        std::array<std::array<std::uint64_t, 2>, inside + 1> out{};
+        for (std::size_t size = 0; size <= inside; ++size)
+            for (std::size_t half = 0; half < 2; ++half) {
+                const std::size_t bytes = std::min<std::size_t>(size < 8 * half ? 0 : size - 8 * half, 8);
+                out[size][half] = bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * bytes) - 1;
+            }
+        return out;
+    }();
+};
