@@ -37,7 +37,7 @@ method_options = add(
         "--restarts",
         type=int,
         metavar="N",
-        help="hill-climb, tabu: begin again until N times in a row are in vain. [8]",
+        help="hill-climb, tabu: begin again until N times in a row are in vain. [by the rows, at most 8]",
     ),
     click.option("--patience", type=int, metavar="N", help="tabu: steps without a new best graph. [10]"),
     click.option(

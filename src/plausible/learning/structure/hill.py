@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from plausible.counting import Counter, Families, places, positions
+from plausible.counting import Counter, Families, Mixed, places, positions
 from plausible.errors import CallError
 from plausible.graph import Graph
 from plausible.learning.structure.knowledge import FREE, Knowledge, Limits
@@ -33,6 +33,9 @@ TIE = 1e-8
 TURNED = 10
 """At most so many arcs are turned on the way to another graph of a class."""
 
+RESTARTS, ROWS = 8, 4000
+"""The usual restarts at most, and for how many rows there is one."""
+
 FEW = 4
 """So many random variables lose their arcs when each of them alone was tried."""
 
@@ -43,7 +46,7 @@ def hill_climb(
     score: str | Score | None = None,
     start: Graph | None = None,
     equivalents: int = 4,
-    restarts: int = 8,
+    restarts: int | None = None,
     knowledge: Knowledge = FREE,
     seed: int = 0,
     seconds: float | None = None,
@@ -59,15 +62,16 @@ def hill_climb(
         Where to begin; without arcs by default.
     equivalents : int
         From how many other graphs of its equivalence class, one after the other, a peak must not be bettered.
-    restarts : int
+    restarts : int, optional
         How many times in a row to begin again in vain: from the best graph without the arcs of a variable, those with
-        most arcs first, then of a few random ones.
+        most arcs first, then of a few random ones. By default one for 4,000 rows, at most 8, and 8 with numbers: on few
+        rows they would take most of the time.
     knowledge : Knowledge
     seed : int
     seconds : float, optional
     progress : callable, optional
     """
-    climbs = _Climbs(equivalents, restarts, 0)
+    climbs = _Climbs(equivalents, _restarts(counter, restarts), 0)
     return _search(counter, score, start, climbs, knowledge, seed, seconds, progress)
 
 
@@ -77,8 +81,8 @@ def tabu(
     score: str | Score | None = None,
     start: Graph | None = None,
     patience: int = 10,
-    equivalents: int = 4,
-    restarts: int = 8,
+    equivalents: int = 0,
+    restarts: int | None = None,
     knowledge: Knowledge = FREE,
     seed: int = 0,
     seconds: float | None = None,
@@ -87,7 +91,7 @@ def tabu(
     """Hill climbing that takes up to `patience` steps in a row without a new best graph."""
     if patience < 1:
         raise CallError(f"patience is {patience}; it is 1 or more, or use hill_climb")
-    climbs = _Climbs(equivalents, restarts, patience)
+    climbs = _Climbs(equivalents, _restarts(counter, restarts), patience)
     return _search(counter, score, start, climbs, knowledge, seed, seconds, progress)
 
 
@@ -103,6 +107,12 @@ class _Climbs:
         for name in ("equivalents", "restarts"):
             if getattr(self, name) < 0:
                 raise CallError(f"{name} is {getattr(self, name)}; it is 0 or more")
+
+
+def _restarts(counter: Counter, given: int | None) -> int:
+    if given is not None:
+        return given
+    return RESTARTS if isinstance(counter, Mixed) else min(counter.rows // ROWS, RESTARTS)
 
 
 def _search(
