@@ -114,14 +114,11 @@ def structure(
     from plausible.coding import read_mixed
     from plausible.files import write, written_format
     from plausible.learning.structure import learn_structure, structural_em
-    from plausible.learning.structure.oddities import oddities
 
     if output is not None:
         written_format(output)
     read = read_mixed(source, drop=settings.pop("drop"), cut=settings.pop("cut"), gaps=("", *settings.pop("gap")))
     cases = read if read.numbers else read.cases
-    for oddity in oddities(cases):
-        click.echo(f"Note: {oddity}", err=True)
     if read.numbers:
         names = ", ".join(map(repr, read.numbers))
         click.echo(f"Note: {names}: numbers, taken as regressions on their parents; --cut 5 cuts them", err=True)
@@ -157,10 +154,18 @@ def structure(
         {"parent": parent, "child": child, "either_way": frozenset((parent, child)) in free}
         for parent, child in found.graph.arcs
     ]
+    _say_oddities(cases)
     show.rows(rows, format_, ["parent", "child", "either_way"])
     score = "" if found.score is None else f", score {found.score:,.2f}"
     where = "" if output is None else f"{output}: "
     click.echo(f"{where}{len(network):,} variables, {len(rows):,} arcs{score}", err=True)
+
+
+def _say_oddities(cases: Cases | Mixed) -> None:
+    from plausible.learning.structure.oddities import oddities
+
+    for oddity in oddities(cases):
+        click.echo(f"Note: {oddity}", err=True)
 
 
 def _fitted(graph: Graph, cases: Cases | Mixed, rule: str) -> Network:
@@ -219,6 +224,7 @@ def _show_ensemble(
         columns = ["state", "probability"]
     if output is not None:
         write(_fitted(found.consensus(), cases, rule), output)
+    _say_oddities(cases)
     show.rows(rows, format_, columns)
     click.echo(f"{len(found.graphs):,} different structures", err=True)
 
