@@ -81,7 +81,7 @@ def tabu(
     score: str | Score | None = None,
     start: Graph | None = None,
     patience: int = 10,
-    equivalents: int = 0,
+    equivalents: int = 1,
     restarts: int | None = None,
     knowledge: Knowledge = FREE,
     seed: int = 0,
