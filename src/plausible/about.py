@@ -40,6 +40,10 @@ def settings(model: Model) -> Mapping[str, str]:
         "min count": f"{rules.min_count:,}",
         "min length": f"{rules.min_length:,}",
         "stop words": f"{len(rules.stop_words):,}",
+        "dependence": rules.dependence,
+        "tree": ", ".join(map(" → ".join, model.dependence.arcs))
+        if rules.dependence == "tan" and model.documents and model.dependence
+        else "",
         "n-grams": f"{tokens.ngrams[0]}-{tokens.ngrams[1]}",
         "characters": f"{tokens.chars[0]}-{tokens.chars[1]}" if tokens.chars else "",
         "stem": tokens.stem or "",
@@ -50,6 +54,7 @@ def settings(model: Model) -> Mapping[str, str]:
     usual = {
         "drop most frequent": "0",
         "min count": "1",
+        "dependence": "none",
         "min length": "1",
         "stop words": "0",
         "n-grams": "1-1",

@@ -425,7 +425,7 @@ def explain(
     if model.variables:
         from plausible.attributes import shares_of_cells
 
-        for cell in shares_of_cells(model.cpds, model.variables, cells):
+        for cell in shares_of_cells(model.cpds, model.variables, model.dependence, cells):
             if cell.shares is None:
                 ignored.append(f"{cell.column}={cell.value}")
                 continue

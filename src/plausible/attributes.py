@@ -12,8 +12,9 @@ import numpy.typing as npt
 from plausible.bins import Histogram
 from plausible.categories import Categories, CategoryTable
 from plausible.cells import date_of
-from plausible.columns import Uncut
+from plausible.columns import PAIRS, Uncut
 from plausible.counts import Counts, Family
+from plausible.dependence import Dependence, Pairs, tree
 from plausible.errors import DataError
 from plausible.moments import Moments, Normal
 from plausible.priors import Rules
@@ -43,6 +44,16 @@ def estimated(counts: Counts, variables: Sequence[Variable], rules: Rules) -> di
     return out
 
 
+def dependence_of(counts: Counts, cpds: Mapping[str, CPD], rules: Rules) -> Dependence | None:
+    """How the categorical columns lean on one another under the rules, if they do."""
+    pairs = counts.families.get(PAIRS)
+    if rules.dependence == "none" or not isinstance(pairs, Pairs):
+        return None
+    tables = {name: cpd for name, cpd in cpds.items() if isinstance(cpd, CategoryTable)}
+    parents = tree(pairs, len(counts.index)) if rules.dependence == "tan" else None
+    return Dependence(tuple(tables), tuple(tables.values()), pairs, rules.pair_m, parents)
+
+
 @dataclass(frozen=True, slots=True)
 class Own:
     """What is taken away before rows are scored that were learned: the class and weight of each."""
@@ -66,7 +77,12 @@ def prior_scores(counts: Counts, rules: Rules, own: Own | None) -> Floats:
 
 
 def add_scores(
-    scores: Floats, cpds: Mapping[str, CPD], cells: Mapping[str, Any], own: Own | None, threads: int
+    scores: Floats,
+    cpds: Mapping[str, CPD],
+    dependence: Dependence | None,
+    cells: Mapping[str, Any],
+    own: Own | None,
+    threads: int,
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
     """Add ln P(cell | class) of every cell to scores, shape (rows, classes).
 
@@ -76,7 +92,12 @@ def add_scores(
         Cells that are not missing, and those of them that say something.
     """
     present, known = np.zeros(len(scores), np.uint64), np.zeros(len(scores), np.uint64)
+    if dependence is not None:
+        numbers = dependence.add(scores, cells, None if own is None else (own.classes, own.weights))
+        present, known = present + numbers[0], known + numbers[1]
     for name, cpd in cpds.items():
+        if dependence is not None and name in dependence.names:
+            continue
         if own is None:
             there, says = cpd.add(scores, cells[name], threads)
         else:
@@ -96,12 +117,17 @@ class Cell:
     seen: list[float]
 
 
-def shares_of_cells(cpds: Mapping[str, CPD], variables: Sequence[Variable], cells: Mapping[str, Any]) -> Iterator[Cell]:
+def shares_of_cells(
+    cpds: Mapping[str, CPD], variables: Sequence[Variable], dependence: Dependence | None, cells: Mapping[str, Any]
+) -> Iterator[Cell]:
     """The cells of a single row that are not missing."""
+    together = {} if dependence is None else dependence.shares(cells)
     for variable in variables:
         name, cpd = variable.name, cpds[variable.name]
         scores = np.zeros((1, cpd.classes))
         present, known = cpd.add(scores, cells[name])
+        if name in together:
+            scores[0] = together[name]
         if present[0]:
             value = _value(cells[name], 0)
             shown = value if isinstance(value, str) else date_of(value) if variable.dates else f"{value:g}"

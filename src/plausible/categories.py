@@ -65,6 +65,11 @@ class Categories:
         own = np.asarray(_native.codes(values.states, self.index, cell_text, grow))
         return np.append(own, np.int32(-1))[values.codes]
 
+    def seen(self) -> npt.NDArray[np.intp]:
+        """The positions of the states that have a count, in the order of their names."""
+        names = self.states
+        return np.array(sorted(np.flatnonzero(self.cells().any(axis=1)), key=names.__getitem__), np.intp)
+
     def count(self, cells: Any, labels: npt.ArrayLike, threads: int = 1, weights: Floats | None = None) -> None:
         labels = np.asarray(labels)
         places = self.codes(cells.states, grow=True) if isinstance(cells, Coded) else None
@@ -115,7 +120,7 @@ class Categories:
         """`states` sorted, as JSON; for each its number of classes; for each of those the class and the count."""
         cells = self.cells(len(order))
         names = np.array(self.states, dtype=object)
-        kept = np.array(sorted(np.flatnonzero(cells.any(axis=1)), key=names.__getitem__), int)
+        kept = self.seen()
         by_class = np.zeros((len(kept), len(order)))
         by_class[:, np.asarray(order, int)] = cells[kept]
         states, labels = np.nonzero(by_class)
@@ -197,7 +202,7 @@ class CategoryTable:
 
     def add(self, scores: Floats, cells: Any, threads: int = 1) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Add ln P(cell | class) to scores, shape (rows, classes). Where there was a cell, and where a known one."""
-        codes, present, known = self._codes(cells)
+        codes, present, known = self.read(cells)
         with np.errstate(divide="ignore"):
             table = np.log(self.probabilities())
         _native.add_table(scores, np.where(known, codes, np.int32(-1)), table, threads)
@@ -207,7 +212,29 @@ class CategoryTable:
         self, scores: Floats, cells: Any, own: npt.NDArray[np.int32], weights: Floats, threads: int = 1
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """The same from the counts less the row's own, whose class is `own`."""
-        codes, present, known = self._codes(cells)
+        codes, present, known = self.read(cells)
+        logs, known = self.logs_without(np.where(known, codes, np.int32(-1)), own, weights)
+        scores += logs
+        return present, known
+
+    def read(self, cells: Any) -> tuple[Codes, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """The state of each cell, where there was a cell, and where a known one."""
+        codes = self.family.codes(cells)
+        known = np.append(self.known, np.zeros(2, bool))[codes]
+        return codes, codes != -1, known
+
+    def logs(self, codes: Codes) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """ln P(state | class) of each row, 0 where its code is below 0, and where it is not."""
+        logs = np.zeros((len(codes), self.classes))
+        with np.errstate(divide="ignore"):
+            _native.add_table(logs, codes, np.log(self.probabilities()), 1)
+        return logs, codes >= 0
+
+    def logs_without(
+        self, codes: Codes, own: npt.NDArray[np.int32], weights: Floats
+    ) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """The same from the counts less the row's own; a state that no other row has is not known."""
+        known = codes >= 0
         at = np.flatnonzero(known)
         total = self.counts.sum(axis=1)
         alone = (total[codes[at]] <= weights[at]) & (self.smoothing.share | (codes[at] >= self.family.declared))
@@ -219,14 +246,10 @@ class CategoryTable:
         n_c[rows, label] -= weight
         n = np.tile(self.counts.sum(axis=0), (len(at), 1))
         n[rows, label] -= weight
+        logs = np.zeros((len(codes), self.classes))
         with np.errstate(divide="ignore"):
-            scores[at] += np.log(self._estimate(n_c, n, state, weight))
-        return present, known
-
-    def _codes(self, cells: Any) -> tuple[Codes, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        codes = self.family.codes(cells)
-        known = np.append(self.known, np.zeros(2, bool))[codes]
-        return codes, codes != -1, known
+            logs[at] = np.log(self._estimate(n_c, n, state, weight))
+        return logs, known
 
     def _estimate(self, n_c: Floats, n: Floats, states: npt.NDArray[Any], less: Floats | float) -> Floats:
         """The m-estimate; `less` is taken from the rows of each state and of all."""

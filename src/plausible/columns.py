@@ -18,6 +18,9 @@ TARGET_NAMES = ("class", "label", "target", "category", "topic")
 TEXT_NAMES = ("text", "message", "body", "content", "document")
 KINDS = ("categorical", "continuous", "date", "text", "bins", "bins:N", "mdl", "low<middle<high", "one|other")
 
+PAIRS = "pairs of columns"
+"""The name of the counts of columns two by two among the counts of a model; no column can have it then."""
+
 Look = Kind | Literal["mdl", "ignored"]
 
 ROWS_TO_LOOK_AT = 8192
@@ -42,12 +45,20 @@ class Columns:
         Categorical and continuous columns.
     weights : str, optional
         How much each row counts.
+    pairs : bool
+        Whether categorical columns are counted two by two, so that they can lean on one another.
     """
 
     text: tuple[str, ...] = ("text",)
     target: str | None = "class"
     attributes: tuple[Variable, ...] = ()
     weights: str | None = None
+    pairs: bool = False
+
+    @property
+    def paired(self) -> tuple[str, ...]:
+        """The columns that are counted two by two."""
+        return tuple(v.name for v in self.attributes if v.kind == "categorical") if self.pairs else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,3 +235,24 @@ def _cycle(parents: Mapping[str, tuple[str, ...]], left: set[str]) -> list[str]:
     first = min(range(len(cycle)), key=lambda i: list(parents).index(cycle[i]))
     turned = cycle[first:] + cycle[:first]
     return [*turned, turned[0]]
+
+
+def spanning_tree(weights: Sequence[Sequence[float]], order: Sequence[int]) -> list[list[int]]:
+    """Parents in the tree of greatest weight that grows from the first node of `order` (Prim 1957).
+
+    Nodes that no weight above 0 joins stay apart.
+
+    >>> spanning_tree([[0, 1, 3], [1, 0, 2], [3, 2, 0]], [0, 1, 2])
+    [[], [2], [0]]
+    """
+    parents: list[list[int]] = [[] for _ in weights]
+    best = dict.fromkeys(order, (0.0, -1))
+    while best:
+        node = max(best, key=lambda v: best[v][0])
+        _, parent = best.pop(node)
+        if parent >= 0:
+            parents[node] = [parent]
+        for other, (weight, _) in best.items():
+            if weights[node][other] > max(weight, 1e-9):
+                best[other] = (weights[node][other], node)
+    return parents

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from plausible import _native
 from plausible.calibration import Calibration
 from plausible.cells import Labels, check_documents, check_labels, checked_weights, names_of
-from plausible.columns import Columns
+from plausible.columns import PAIRS, Columns
 from plausible.counts import Coded, Counts
 from plausible.errors import CallError, DataError, ModelError, PlausibleWarning, unknown
 from plausible.expected import UNIT, Expected, together
@@ -26,6 +26,7 @@ from plausible.text import Tokens
 
 if TYPE_CHECKING:
     from plausible.attributes import CPD
+    from plausible.dependence import Dependence
 
 Documents = Sequence[str] | Mapping[str, Any]
 """Texts; or the cells of each attribute, as in `encode.Batch`."""
@@ -140,7 +141,7 @@ class Model:
         self.choice = ""
         """What `--model auto` chose, and why."""
         self._estimated: tuple[int, Calibration | None, _native.Scorer | _native.Weighted, _native.Terms] | None = None
-        self._cpds: tuple[int, Mapping[str, CPD]] | None = None
+        self._cpds: tuple[int, Mapping[str, CPD], Dependence | None] | None = None
 
     @property
     def classes(self) -> list[str]:
@@ -199,6 +200,9 @@ class Model:
             if weights is not None:
                 weights = checked_weights(weights, "weights", lambda i: f"row {i}", whole=True)
             cells = {**cells, "text": self.tokens.prepare(cells["text"])}
+        paired = self.reading.columns.paired
+        if paired:
+            cells = {**cells, PAIRS: [cells[name] for name in paired]}
         self.counts.add(cells, labels, threads or default_threads(), weights)
 
     def forget(self, documents: Documents, labels: Labels, weights: Any = None) -> None:
@@ -232,6 +236,11 @@ class Model:
         if self.has_text and other.has_text and other.tokens != self.tokens:
             raise ModelError(
                 f"the models have different terms ({self.tokens} and {other.tokens}); learn one of them anew"
+            )
+        if self.reading.columns.pairs != other.reading.columns.pairs:
+            raise ModelError(
+                "one of the models counted columns two by two and the other did not; learn both with --model tan or "
+                "aode, or both without"
             )
         if self.has_text != other.has_text or set(self.variables) != set(other.variables):
             raise ModelError(
@@ -270,8 +279,13 @@ class Model:
     def estimate(self, **changes: Any) -> Model:
         """A model with other rules on the same counts. Its calibration, if any, stays only if the events stay."""
         rules = replace(self.rules, **changes)
-        kept = self.calibration if (rules.events, rules.pairs) == (self.rules.events, self.rules.pairs) else None
-        return Model(self.tokens, rules, self.reading, self.counts, kept, self.expected)
+        if rules.dependence != "none" and not self.reading.columns.pairs:
+            raise CallError(
+                f"the model has not counted columns two by two, which {rules.dependence} needs; learn it with "
+                f"--model {rules.dependence}"
+            )
+        same = all(getattr(rules, name) == getattr(self.rules, name) for name in ("events", "pairs", "dependence"))
+        return Model(self.tokens, rules, self.reading, self.counts, self.calibration if same else None, self.expected)
 
     def uncalibrated(self) -> Model:
         """The same model with its probabilities as they come."""
@@ -309,17 +323,28 @@ class Model:
 
     @property
     def cpds(self) -> Mapping[str, CPD]:
-        """The distributions of the columns beside the text, estimated when the counts have changed."""
+        """The distributions of the columns beside the text given the class."""
+        return self._of_variables()[0]
+
+    @property
+    def dependence(self) -> Dependence | None:
+        """How categorical columns lean on one another, if they do."""
+        return self._of_variables()[1]
+
+    def _of_variables(self) -> tuple[Mapping[str, CPD], Dependence | None]:
+        """Both, estimated when the counts have changed."""
         if self._cpds is None or self._cpds[0] != self.counts.changes:
             if not self.counts.total:
                 raise ModelError("the model has learned nothing yet; learn rows first")
             cpds: Mapping[str, CPD] = {}
+            dependence = None
             if self.variables:
-                from plausible.attributes import estimated
+                from plausible.attributes import dependence_of, estimated
 
                 cpds = estimated(self.counts, self.variables, self.rules)
-            self._cpds = (self.counts.changes, cpds)
-        return self._cpds[1]
+                dependence = dependence_of(self.counts, cpds, self.rules)
+            self._cpds = (self.counts.changes, cpds, dependence)
+        return self._cpds[1:]
 
     @property
     def class_indices(self) -> list[int]:
@@ -518,7 +543,7 @@ class Model:
         scores = np.zeros((rows, len(self.counts.documents)))
         if not self.has_text:
             scores += prior_scores(self.counts, self.rules, left)
-        present, known = add_scores(scores, self.cpds, cells, left, threads)
+        present, known = add_scores(scores, self.cpds, self.dependence, cells, left, threads)
         return scores, present, known
 
     def _cells(self, documents: Documents, labels: Labels | None = None) -> Mapping[str, Any]:
@@ -612,6 +637,10 @@ def _families(tokens: Tokens, columns: Columns) -> dict[str, Any]:
         from plausible.attributes import family_of
 
         families |= {variable.name: family_of(variable) for variable in columns.attributes}
+    if columns.paired:
+        from plausible.dependence import Pairs
+
+        families[PAIRS] = Pairs([families[name] for name in columns.paired])
     return families
 
 

@@ -1,4 +1,4 @@
-"""A naive Bayes model as the network that it is: a star, the class with a child for each column."""
+"""A naive Bayes model as the network that it is: a star, the class with a child for each column, or a tree in it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def star(model: Model) -> Network:
     Raises
     ------
     ModelError
-        Where the model has learned nothing, or weighs its words.
+        Where the model has learned nothing, weighs its words, or averages networks.
 
     Examples
     --------
@@ -40,6 +40,13 @@ def star(model: Model) -> Network:
             f"a model with {model.rules.events} words is no network: their weights are no probabilities; estimate it "
             "anew first: model.estimate(events='multinomial'), or in a shell plausible estimate … --events multinomial"
         )
+    dependence = model.dependence
+    if dependence is not None and dependence.parents is None:
+        raise ModelError(
+            "averaged one-dependence estimators are an average of networks, and no network; estimate the model anew "
+            "first: model.estimate(dependence='tan'), or in a shell plausible estimate … --dependence tan"
+        )
+    upon = {} if dependence is None else {child: parent for parent, child in dependence.arcs}
     schema = model.schema
     label = schema[schema.target or "class"]
     order = model.class_indices
@@ -48,6 +55,11 @@ def star(model: Model) -> Network:
         cpds.append(_words(model, label))
     for name, learned in model.cpds.items():
         if isinstance(learned, CategoryTable) and learned.known.any():
+            other = model.cpds[upon[name]] if name in upon else None
+            if dependence is not None and isinstance(other, CategoryTable) and other.known.any():
+                whole = dependence.given(upon[name], name)[other.known][:, learned.known][..., order]
+                cpds.append(Table(schema[name], (label, schema[upon[name]]), whole.transpose(2, 0, 1)))
+                continue
             values = learned.probabilities()[learned.known][:, order].T
             cpds.append(Table(schema[name], (label,), values))
         elif isinstance(learned, Normal) and learned.whole.squares[0] > 0:

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from plausible.errors import CallError
 
 Events = Literal["multinomial", "bernoulli", "weighted", "odds"]
+Dependence = Literal["none", "tan", "aode"]
 
 
 SMALLEST = 1e-200
@@ -148,6 +149,11 @@ class Rules:
         Of categorical columns that have a smoothing of their own.
     floor : float
         No class has a variance of a continuous column below this share of the column's.
+    dependence : "none", "tan" or "aode"
+        Whether categorical columns lean on one another within a class, in a tree or each in turn on one; needs counts
+        of pairs of columns (see `dependence.py`).
+    pair_m : float
+        There the equivalent sample size of P(x | c) as the prior of P(x | c, y).
     """
 
     events: Events = "multinomial"
@@ -160,8 +166,14 @@ class Rules:
     stop_words: frozenset[str] = frozenset()
     by_column: Mapping[str, Smoothing] = field(default_factory=dict)
     floor: float = 1e-9
+    dependence: Dependence = "none"
+    pair_m: float = 5.0
 
     def __post_init__(self) -> None:
+        if self.dependence not in get_args(Dependence):
+            raise CallError(f"dependence {self.dependence!r}: use {', '.join(get_args(Dependence))}")
+        if not SMALLEST <= self.pair_m < math.inf:
+            raise CallError(f"pair_m must be a number above 0, not {self.pair_m!r}")
         if not 0 < self.floor <= 1:
             raise CallError(f"the floor of variances is a share above 0 and at most 1, not {self.floor!r}")
         if self.events not in get_args(Events):

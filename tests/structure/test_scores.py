@@ -15,7 +15,7 @@ from plausible.coding import read_cases
 from plausible.errors import CallError, DataError
 from plausible.graph import Graph
 from plausible.learning.structure import SCORES, score_graph
-from plausible.learning.structure.scores import Scorer
+from plausible.learning.structure.scorers import Scorer
 from tests.networks.shared import needs_shared, shared
 from tests.structure.naive import dependence, graph_score, random_cases
 

@@ -72,7 +72,8 @@ token_options = add(
 
 MODEL_HELP = (
     "weighted (the default): words damped and weighted. plain: multinomial, Laplace. book: the same, not calibrated "
-    "(Mitchell 1997, table 6.2). auto: chosen by leave-one-out."
+    "(Mitchell 1997, table 6.2). auto: chosen by leave-one-out. tan, aode: columns lean on one another, in a tree or "
+    "each in turn on one."
 )
 
 rule_options = add(
@@ -88,6 +89,17 @@ rule_options = add(
     ),
     click.option("--smoothing-of", multiple=True, metavar="NAME=RULE", help="The smoothing of a categorical column."),
     click.option("--floor", type=float, metavar="X", help="Least variance, as a share of the column's. [1e-9]"),
+    click.option(
+        "--dependence",
+        type=click.Choice(["none", "tan", "aode"]),
+        help="Whether columns lean on one another, in a tree or each in turn on one. [none]",
+    ),
+    click.option(
+        "--pair-m",
+        type=float,
+        metavar="M",
+        help="tan, aode: how many rows P(x | class) is worth in P(x | class, y). [5]",
+    ),
     click.option("--prior", type=click.Choice(["fractions", "uniform"]), help="Of the classes. [fractions]"),
     click.option("--drop-most-frequent", type=int, metavar="N", help="Leave out the N most frequent words."),
     click.option("--min-count", type=int, metavar="K", help="Leave out words seen less than K times."),
@@ -103,7 +115,7 @@ rule_options = add(
 model_options = add(
     click.option(
         "--model",
-        type=click.Choice(["weighted", "plain", "book", "auto"]),
+        type=click.Choice(["weighted", "plain", "book", "auto", "tan", "aode"]),
         help=MODEL_HELP,
     ),
     click.option("--balance", is_flag=True, help="Let every class weigh the same, however rare it is."),
@@ -117,7 +129,17 @@ sql_option = click.option("--sql", metavar="QUERY", help="Read what an SQL query
 def rule_changes(given: dict[str, Any]) -> dict[str, Any]:
     """The fields of `Rules` that the user named, taken out of the command's parameters."""
     changes: dict[str, Any] = {}
-    for name in ("events", "smoothing", "prior", "drop_most_frequent", "min_count", "min_length", "floor"):
+    for name in (
+        "events",
+        "smoothing",
+        "prior",
+        "drop_most_frequent",
+        "min_count",
+        "min_length",
+        "floor",
+        "dependence",
+        "pair_m",
+    ):
         value = given.pop(name)
         if value is not None:
             changes[name] = value

@@ -10,6 +10,10 @@ that have it, `labels.npy` and `counts.npy` for each of those the class and how 
 for each class, the sums of w, w x and w x², which are exact: `exponents.npy` (of two, plus 8192), `sizes.npy` and
 `digits.npy` (the bytes of a whole number, least first, two's complement).
 
+If columns are counted two by two, `pairs.sizes.npy` says for each pair of categorical columns how many of its cells are
+not 0, and `pairs.firsts.npy`, `pairs.seconds.npy`, `pairs.labels.npy` and `pairs.counts.npy` for each of those the
+states, the class and how often.
+
 Nothing in the file can run code. The same counts and rules give the same bytes, in whatever order they were learned.
 """
 
@@ -22,7 +26,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from plausible.calibration import Calibration
-from plausible.columns import Columns
+from plausible.columns import PAIRS, Columns
 from plausible.counts import Counts, Family
 from plausible.errors import CallError
 from plausible.expected import Expected
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
 TEXT = ("terms", "sizes.npy", "labels.npy", "documents.npy", "occurrences.npy", "masses.npy")
 CATEGORICAL = ("states.json", "sizes.npy", "labels.npy", "counts.npy")
 CONTINUOUS = ("exponents.npy", "sizes.npy", "digits.npy")
+PAIRED = ("sizes.npy", "firsts.npy", "seconds.npy", "labels.npy", "counts.npy")
 
 
 def save(model: Model | Network | Counted, path: str | os.PathLike[str]) -> None:
@@ -105,6 +110,8 @@ def _families(columns: Columns) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         yield "text", "text", TEXT
     for i, variable in enumerate(columns.attributes):
         yield f"column.{i}", variable.name, CONTINUOUS if variable.kind == "continuous" else CATEGORICAL
+    if columns.paired:
+        yield "pairs", PAIRS, PAIRED
 
 
 def load(path: str | os.PathLike[str]) -> Model | Network | Counted:
@@ -243,6 +250,8 @@ def _rules_to_json(rules: Rules) -> dict[str, Any]:
         "stop_words": sorted(rules.stop_words),
         "by_column": {name: asdict(smoothing) for name, smoothing in sorted(rules.by_column.items())},
         "floor": rules.floor,
+        "dependence": rules.dependence,
+        "pair_m": rules.pair_m,
     }
 
 
@@ -290,7 +299,10 @@ def _reading_from_json(given: dict[str, Any]) -> Reading:
         or not all(v.kind in ("categorical", "continuous") for v in attributes)
     ):
         raise ValueError("its columns are of no known kind, or there are none, or one is there twice")
-    return Reading(Columns(tuple(given["text"]), given["target"], attributes, given["weights"]), given["headers"])
+    if type(given["pairs"]) is not bool or (given["pairs"] and sum(v.kind == "categorical" for v in attributes) < 2):
+        raise ValueError("it has no columns that could be counted two by two")
+    columns = Columns(tuple(given["text"]), given["target"], attributes, given["weights"], given["pairs"])
+    return Reading(columns, given["headers"])
 
 
 def _calibration_to_json(calibration: Calibration | None) -> dict[str, Any] | None:

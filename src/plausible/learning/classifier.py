@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from plausible.cells import Batch, names_of
-from plausible.columns import Said, Uncut, choose_columns
+from plausible.columns import PAIRS, Columns, Said, Uncut, choose_columns
 from plausible.encode import batches, labelled
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.learning.ahead import ahead
@@ -55,9 +55,33 @@ class Options:
             return given
         return open_source(given, encoding=self.encoding, headers=self.headers, where=self.where, strict=self.strict)
 
+    def _paired(self, source: Source, columns: Columns) -> Columns:
+        """Columns that are counted two by two; numbers are cut into intervals before, in a pass of their own."""
+        said = self.said.kinds or {}
+        cut = {v.name: "bins" for v in columns.attributes if v.kind == "continuous" and v.name not in said}
+        if cut or any(isinstance(variable, Uncut) for variable in columns.attributes):
+            alone = replace(
+                self,
+                said=replace(self.said, kinds={**said, **cut}),
+                rules=replace(self.rules, dependence="none"),
+                raw=True,
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PlausibleWarning)
+                columns = learn_from(source, alone).reading.columns
+        columns = replace(columns, pairs=True)
+        if len(columns.paired) < 2 or PAIRS in columns.paired:
+            raise CallError(
+                f"{self.rules.dependence} needs two categorical columns or more, and {source.name} has "
+                f"{len(columns.paired)}; use --model plain"
+            )
+        return columns
+
     def model_for(self, source: Source) -> Model:
         """An untrained model that reads rows as this source is read."""
         columns = choose_columns(source, self.said)
+        if self.rules.dependence != "none":
+            columns = self._paired(source, columns)
         rules = self.rules
         if not columns.text and rules.log_odds:
             rules = replace(rules, events="multinomial", smoothing=Smoothing())
@@ -71,16 +95,20 @@ MODELS: dict[str, dict[str, Any]] = {
     "plain": {},
     "book": {"raw": True},
     "auto": {"auto": True},
+    "tan": {"dependence": "tan"},
+    "aode": {"dependence": "aode"},
 }
 """weighted: damped and weighted words, the default. plain: multinomial events, Laplace's rule. book: the same with the
-posterior as it comes, Mitchell 1997, table 6.2, to the letter. auto: chosen by leave-one-out."""
+posterior as it comes, Mitchell 1997, table 6.2, to the letter. auto: chosen by leave-one-out. tan, aode: categorical
+columns lean on one another, in a tree (Friedman, Geiger and Goldszmidt 1997) or each in turn on one (Webb, Boughton and
+Wang 2005); numbers are cut into ten intervals of equal frequency, unless the user says what they are."""
 
 PLAIN_OPTIONS = ("events", "smoothing", "prior", "drop_most_frequent", "min_count")
 
 
 def options_from(
     *,
-    model: Literal["weighted", "plain", "book", "auto"] | None = None,
+    model: Literal["weighted", "plain", "book", "auto", "tan", "aode"] | None = None,
     target: str | None = None,
     text: str | Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
@@ -104,7 +132,7 @@ def options_from(
 
     Parameters
     ----------
-    model : "weighted", "plain", "book" or "auto"
+    model : "weighted", "plain", "book", "auto", "tan" or "aode"
         See `MODELS`. By default "weighted", or "plain" where one of events, smoothing, prior, drop_most_frequent and
         min_count is given.
     kinds, ignore, weights
@@ -222,6 +250,8 @@ def learn(source: Any, labels: Sequence[str] | None = None, **options: Any) -> M
     """
     chosen = options_from(**options)
     if labels is not None:
+        if chosen.rules.dependence != "none":
+            raise CallError(f"{chosen.rules.dependence} needs columns, and a list of texts has none; use model='plain'")
         learner = Learner(Model(chosen.tokens, chosen.rules, Reading(headers=chosen.headers)), chosen)
         learner.add(Batch({"text": source}, labels, lambda i: f"document {i}"))
         if not learner.model.documents:

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from plausible.counting import Counter
 from plausible.errors import CallError
 from plausible.learning.structure.knowledge import FREE, Knowledge, Limits
-from plausible.learning.structure.scores import Score, Scorer
+from plausible.learning.structure.scorers import Scorer, scorer_of
+from plausible.learning.structure.scores import Score
 from plausible.learning.structure.search import Progress, Structure, Watch, structure
 
 Scores = npt.NDArray[np.float64]
@@ -25,7 +26,7 @@ CHUNK = 1 << 14
 def exact(
     counter: Counter,
     *,
-    score: str | Score = "bdeu-sparse",
+    score: str | Score | None = None,
     knowledge: Knowledge = FREE,
     seconds: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -46,11 +47,11 @@ def exact(
     n = len(counter.variables)
     if n > MOST_VARIABLES:
         raise CallError(f"exact search takes at most {MOST_VARIABLES} variables, and there are {n}; use ges")
-    limits = knowledge.limits([variable.name for variable in counter.variables])
+    limits = knowledge.within(counter.variables)
     families = n * sum(comb(n - 1, size) for size in range(min(limits.most, n - 1) + 1))
     if families > MOST_FAMILIES:
         raise CallError(f"exact search would score {families:,} families; set max_parents to 4 or so, or use ges")
-    scorer = Scorer(counter, score)
+    scorer = scorer_of(counter, score)
     watch = Watch(seconds, progress)
     parents = limits.start()
     with watch:

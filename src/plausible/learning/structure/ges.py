@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.counting import Counter
+from plausible.errors import CallError
 from plausible.learning.structure.knowledge import FREE, Knowledge
 from plausible.learning.structure.pattern import Pattern, members, pattern_of, subsets
-from plausible.learning.structure.scores import Score, Scorer
+from plausible.learning.structure.scorers import Scorer, scorer_of
+from plausible.learning.structure.scores import Score
 from plausible.learning.structure.search import Progress, Structure, Watch, structure
 
 GAIN = 1e-9
@@ -33,7 +35,7 @@ Operator = tuple[float, int]
 def ges(
     counter: Counter,
     *,
-    score: str | Score = "bdeu-sparse",
+    score: str | Score | None = None,
     knowledge: Knowledge = FREE,
     seconds: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -51,8 +53,13 @@ def ges(
     progress : callable, optional
     """
     knowledge.only("ges", "max_parents")
-    scorer = Scorer(counter, score)
-    most = knowledge.limits([variable.name for variable in counter.variables]).most
+    if len({variable.kind for variable in counter.variables}) > 1:
+        raise CallError(
+            "ges takes categories or numbers, not both, since a categorical variable can't have a continuous parent; "
+            "cut the numbers into intervals (cut=5, or --cut 5), or use hill_climb"
+        )
+    scorer = scorer_of(counter, score)
+    most = knowledge.within(counter.variables).most
     parents: list[list[int]] = [[] for _ in counter.variables]
     total = scorer.total(parents)
     watch = Watch(seconds, progress)

@@ -1,20 +1,24 @@
 """Hill climbing and tabu search over graphs: add, remove or turn one arc at a time (Heckerman et al. 1995).
 
-Tabu search goes on past a peak, by the least loss, and never back to a graph it has been at (Glover 1986).
+Tabu search goes on past a peak, by the least loss, and never back to a graph it has been at (Glover 1986). At a peak
+both try other graphs of the same equivalence class, which score alike and have other neighbours (Castelo and Kočka
+2003), then the peak without the arcs of a variable.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from plausible.counting import Counter, Families, places, positions
+from plausible.counting import Counter, Families, Mixed, places, positions
 from plausible.errors import CallError
 from plausible.graph import Graph
 from plausible.learning.structure.knowledge import FREE, Knowledge, Limits
-from plausible.learning.structure.scores import Score, Scorer, family, narrower, wider
+from plausible.learning.structure.scorers import Scorer, scorer_of
+from plausible.learning.structure.scores import Score, family, narrower, wider
 from plausible.learning.structure.search import Progress, Structure, Watch, structure
 
 Parents = list[list[int]]
@@ -26,14 +30,23 @@ GAIN = 1e-6
 
 TIE = 1e-8
 
+TURNED = 10
+"""At most so many arcs are turned on the way to another graph of a class."""
+
+RESTARTS, ROWS = 8, 4000
+"""The usual restarts at most, and for how many rows there is one."""
+
+FEW = 4
+"""So many random variables lose their arcs when each of them alone was tried."""
+
 
 def hill_climb(
     counter: Counter,
     *,
-    score: str | Score = "bdeu-sparse",
+    score: str | Score | None = None,
     start: Graph | None = None,
-    restarts: int = 0,
-    shake: int = 10,
+    equivalents: int = 4,
+    restarts: int | None = None,
     knowledge: Knowledge = FREE,
     seed: int = 0,
     seconds: float | None = None,
@@ -47,25 +60,29 @@ def hill_climb(
     score : str or Score
     start : Graph, optional
         Where to begin; without arcs by default.
-    restarts : int
-        How many times to begin again from the best graph with `shake` random changes.
-    shake : int
+    equivalents : int
+        From how many other graphs of its equivalence class, one after the other, a peak must not be bettered.
+    restarts : int, optional
+        How many times in a row to begin again in vain: from the best graph without the arcs of a variable, those with
+        most arcs first, then of a few random ones. By default one for 4,000 rows, at most 8, and 8 with numbers: on few
+        rows they would take most of the time.
     knowledge : Knowledge
     seed : int
     seconds : float, optional
     progress : callable, optional
     """
-    return _search(counter, score, start, restarts, shake, 0, knowledge, seed, seconds, progress)
+    climbs = _Climbs(equivalents, _restarts(counter, restarts), 0)
+    return _search(counter, score, start, climbs, knowledge, seed, seconds, progress)
 
 
 def tabu(
     counter: Counter,
     *,
-    score: str | Score = "bdeu-sparse",
+    score: str | Score | None = None,
     start: Graph | None = None,
-    patience: int = 20,
-    restarts: int = 0,
-    shake: int = 10,
+    patience: int = 10,
+    equivalents: int = 1,
+    restarts: int | None = None,
     knowledge: Knowledge = FREE,
     seed: int = 0,
     seconds: float | None = None,
@@ -74,37 +91,127 @@ def tabu(
     """Hill climbing that takes up to `patience` steps in a row without a new best graph."""
     if patience < 1:
         raise CallError(f"patience is {patience}; it is 1 or more, or use hill_climb")
-    return _search(counter, score, start, restarts, shake, patience, knowledge, seed, seconds, progress)
+    climbs = _Climbs(equivalents, _restarts(counter, restarts), patience)
+    return _search(counter, score, start, climbs, knowledge, seed, seconds, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class _Climbs:
+    """How often to climb again, and from where."""
+
+    equivalents: int
+    restarts: int
+    patience: int
+
+    def __post_init__(self) -> None:
+        for name in ("equivalents", "restarts"):
+            if getattr(self, name) < 0:
+                raise CallError(f"{name} is {getattr(self, name)}; it is 0 or more")
+
+
+def _restarts(counter: Counter, given: int | None) -> int:
+    if given is not None:
+        return given
+    return RESTARTS if isinstance(counter, Mixed) else min(counter.rows // ROWS, RESTARTS)
 
 
 def _search(
     counter: Counter,
-    score: str | Score,
+    score: str | Score | None,
     start: Graph | None,
-    restarts: int,
-    shake: int,
-    patience: int,
+    climbs: _Climbs,
     knowledge: Knowledge,
     seed: int,
     seconds: float | None,
     progress: Callable[[Progress], None] | None,
 ) -> Structure:
-    scorer = Scorer(counter, score)
-    limits = knowledge.limits([variable.name for variable in counter.variables])
+    scorer = scorer_of(counter, score)
+    limits = knowledge.within(counter.variables)
     begin = limits.start() if start is None else _start(start, counter, limits)
     watch = Watch(seconds, progress)
     rng = np.random.default_rng(seed)
     best, total = begin, scorer.total(begin)
     with watch:
         climb = _Climb(scorer, limits, begin)
-        for round_ in range(restarts + 1):
-            if round_:
-                climb.go_to(best)
-                climb.shake(shake, rng)
-            for found, reached in climb.up(patience, watch):
-                if reached > total + GAIN:
-                    best, total = found, reached
+        for found, reached in _peaks(climb, climbs, rng, watch):
+            if reached > total + GAIN:
+                best, total = found, reached
     return structure(counter.variables, best, total, watch)
+
+
+def _peaks(climb: _Climb, climbs: _Climbs, rng: np.random.Generator, watch: Watch) -> Iterator[tuple[Parents, float]]:
+    """Each better graph of each climb."""
+    best, total = climb.parents, -np.inf
+    for best, total in _around(climb, climbs.equivalents, climbs.patience, rng, watch):
+        yield best, total
+    vain, cut = 0, frozenset[int]()
+    tried: set[frozenset[int]] = set()
+    while vain < climbs.restarts:
+        cut = _most_joined(best, tried, rng)
+        tried.add(cut)
+        climb.go_to(_without(best, cut, climb.limits))
+        vain += 1
+        for found, reached in climb.up(0, watch):
+            if reached > total + GAIN:
+                best, total, vain, tried = found, reached, 0, {cut}
+                yield best, total
+    if tried and climbs.patience:
+        climb.go_to(best)
+        yield from _around(climb, climbs.equivalents, climbs.patience, rng, watch)
+
+
+def _around(
+    climb: _Climb, equivalents: int, patience: int, rng: np.random.Generator, watch: Watch
+) -> Iterator[tuple[Parents, float]]:
+    """Climb, and again from other graphs of the peak's class until so many in a row lead no higher."""
+    peak, height, tried = climb.parents, -np.inf, -1
+    while tried < equivalents:
+        if tried >= 0:
+            climb.go_to(_equivalent(peak, climb.limits, rng))
+        tried += 1
+        for found, reached in climb.up(0 if tried else patience, watch):
+            if reached > height + GAIN:
+                peak, height, tried = found, reached, 0
+                yield peak, height
+
+
+def _most_joined(parents: Parents, tried: set[frozenset[int]], rng: np.random.Generator) -> frozenset[int]:
+    """The variable with most arcs that was not tried yet; a few random ones when all were."""
+    arcs = [len(above) for above in parents]
+    for above in parents:
+        for x in above:
+            arcs[x] += 1
+    for v in sorted(range(len(arcs)), key=lambda v: -arcs[v]):
+        if frozenset([v]) not in tried:
+            return frozenset([v])
+    return frozenset(rng.choice(len(arcs), size=min(FEW, len(arcs)), replace=False).tolist())
+
+
+def _without(parents: Parents, cut: frozenset[int], limits: Limits) -> Parents:
+    """A graph without the arcs of some variables, but for those that are required."""
+    return [[x for x in above if limits.required[x, y] or not cut & {x, y}] for y, above in enumerate(parents)]
+
+
+def _equivalent(parents: Parents, limits: Limits, rng: np.random.Generator) -> Parents:
+    """Another graph of the same equivalence class: an arc x -> y may be turned where y's other parents are x's
+    (Chickering 1995, theorem 2)."""
+    above = [set(own) for own in parents]
+    for _ in range(int(rng.integers(1, TURNED + 1))):
+        covered = [
+            (x, y)
+            for y, own in enumerate(above)
+            for x in own
+            if len(above[x]) + 1 == len(own) and above[x] < own and limits.allowed[y, x] and not limits.required[x, y]
+        ]
+        if not covered:
+            break
+        x, y = covered[int(rng.integers(len(covered)))]
+        above[y].remove(x)
+        above[x].add(y)
+    return [
+        own if len(own) == len(new) and set(own) == new else sorted(new)
+        for own, new in zip(parents, above, strict=True)
+    ]
 
 
 def _start(graph: Graph, counter: Counter, limits: Limits) -> Parents:
@@ -143,32 +250,36 @@ class _Climb:
         self.set_parents({y: above for y, above in enumerate(parents) if above != self.parents[y]})
         self.trace()
 
-    def set_parents(self, changed: dict[int, list[int]]) -> None:
-        """Give some variables new parents and look up, or score, all their next changes."""
+    def set_parents(self, changed: dict[int, list[int]], own: dict[int, float] | None = None) -> None:
+        """Give some variables new parents and look up, or score, all their next changes; `own` scores may be known."""
         for y, above in changed.items():
             self.parents[y] = above
             self.arcs[:, y] = False
             self.arcs[above, y] = True
-        self.score({y: above for y, above in changed.items() if (y, *above) not in self.known})
+        self.score({y: above for y, above in changed.items() if (y, *above) not in self.known}, own or {})
         for y, above in changed.items():
             self.own[y], self.gain[:, y] = self.known[y, *above]
 
-    def score(self, fresh: dict[int, list[int]]) -> None:
+    def score(self, fresh: dict[int, list[int]], known: dict[int, float]) -> None:
         asked: list[Families] = []
         others: list[npt.NDArray[np.intp] | list[int]] = []
         for y, above in fresh.items():
             more = np.flatnonzero(self.limits.allowed[:, y] > self.arcs[:, y])
             more = more[: None if len(above) < self.limits.most else 0]
             less = [x for x in above if not self.limits.required[x, y]]
-            asked += [family(above, y), wider(above, more, y), narrower(above, less, y)]
-            others += [[], more, less]
+            asked += [wider(above, more, y), narrower(above, less, y)]
+            if y not in known:
+                asked.append(family(above, y))
+            others += [more, less]
         scores = self.scorer.batches(asked)
+        at = 0
         for i, (y, above) in enumerate(fresh.items()):
-            own = float(scores[3 * i][0])
+            own = known[y] if y in known else float(scores[at + 2][0])
             gain = np.full(len(self.parents), -np.inf)
-            for at in (3 * i + 1, 3 * i + 2):
-                gain[others[at]] = scores[at] - own
+            gain[others[2 * i]] = scores[at] - own
+            gain[others[2 * i + 1]] = scores[at + 1] - own
             self.known[y, *above] = own, gain
+            at += 2 if y in known else 3
 
     def trace(self) -> None:
         """Find out from scratch what leads where; sets of ancestors are bits of whole numbers."""
@@ -200,10 +311,15 @@ class _Climb:
         Of changes that gain alike, the arc into the variable with the fewest children comes first: what explains
         others stays a cause.
         """
+        n = len(self.parents)
         (arcs,) = self.arcs.ravel().nonzero()
-        single = np.where(self.arcs >= self.closed, self.gain - TIE * self.arcs.sum(axis=1), -np.inf)
-        turned = self.gain.ravel()[arcs] + self.gain.T.ravel()[arcs]
-        return np.concatenate([single.ravel(), turned]), arcs
+        gains = np.empty(n * n + len(arcs))
+        single = gains[: n * n].reshape(n, n)
+        np.subtract(self.gain, TIE * self.arcs.sum(axis=1), out=single)
+        single[self.closed > self.arcs] = -np.inf
+        forth, back = np.divmod(arcs, n)
+        np.add(self.gain.ravel()[arcs], self.gain[back, forth], out=gains[n * n :])
+        return gains, arcs
 
     def decode(self, at: int, arcs: npt.NDArray[np.intp]) -> Move | None:
         """The change at a place of `moves`; None where turning an arc would close a cycle."""
@@ -216,14 +332,16 @@ class _Climb:
 
     def change(self, move: Move) -> None:
         x, y, turn = move
+        own = {y: float(self.own[y] + self.gain[x, y])}
         if not self.arcs[x, y]:
-            self.set_parents({y: sorted([*self.parents[y], x])})
+            self.set_parents({y: sorted([*self.parents[y], x])}, own)
             self.closed[self.closed[:, y]] |= self.closed[x]
             return
         changed = {y: [p for p in self.parents[y] if p != x]}
         if turn:
             changed[x] = sorted([*self.parents[x], y])
-        self.set_parents(changed)
+            own[x] = float(self.own[x] + self.gain[y, x])
+        self.set_parents(changed, own)
         self.trace()
 
     def up(self, patience: int, watch: Watch) -> Iterator[tuple[Parents, float]]:
@@ -264,13 +382,3 @@ class _Climb:
     def mark(self) -> int:
         """One number for the graph (Zobrist 1970)."""
         return int(np.bitwise_xor.reduce(self.keys[self.arcs], initial=0))
-
-    def shake(self, changes: int, rng: np.random.Generator) -> None:
-        """So many random changes that are allowed."""
-        for _ in range(changes):
-            gains, arcs = self.moves()
-            for at in rng.permutation(np.flatnonzero(gains > -np.inf)).tolist():
-                move = self.decode(at, arcs)
-                if move is not None:
-                    self.change(move)
-                    break

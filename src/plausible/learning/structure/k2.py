@@ -10,7 +10,8 @@ from plausible.counting import Counter, places, positions
 from plausible.errors import CallError
 from plausible.graph import Graph
 from plausible.learning.structure.knowledge import FREE, Knowledge, Limits
-from plausible.learning.structure.scores import Score, Scorer, family, narrower, wider
+from plausible.learning.structure.scorers import Scorer, scorer_of
+from plausible.learning.structure.scores import Score, family, narrower, wider
 from plausible.learning.structure.search import Progress, Structure, Watch, structure
 from plausible.network import Network
 
@@ -21,7 +22,7 @@ def k2(
     counter: Counter,
     order: Sequence[str] | Graph | Network | None = None,
     *,
-    score: str | Score = "k2",
+    score: str | Score | None = None,
     prune: bool = False,
     orders: int = 20,
     knowledge: Knowledge = FREE,
@@ -45,8 +46,8 @@ def k2(
     seconds : float, optional
     progress : callable, optional
     """
-    scorer = Scorer(counter, score)
-    limits = knowledge.limits([variable.name for variable in counter.variables])
+    scorer = scorer_of(counter, score, "k2")
+    limits = knowledge.within(counter.variables)
     watch = Watch(seconds, progress)
     best, total = limits.start(), -np.inf
     with watch:

@@ -86,6 +86,19 @@ class Knowledge:
             allowed[place[y], place[x]] = False
         return Limits(allowed, required, most)
 
+    def within(self, variables: Sequence[Variable]) -> Limits:
+        """The limits on these variables, of which no categorical one has a continuous parent."""
+        limits = self.limits([variable.name for variable in variables])
+        line = np.array([variable.kind == "continuous" for variable in variables], dtype=bool)
+        for x, y in np.argwhere(limits.required & line[:, None] & ~line).tolist():
+            parent, child = variables[x].name, variables[y].name
+            raise CallError(
+                f"{parent!r} -> {child!r} is required, but a categorical variable can't have a continuous parent; "
+                f"cut {parent!r} into intervals, or take the arc out"
+            )
+        limits.allowed[np.ix_(line, ~line)] = False
+        return limits
+
     def _against(self, x: str, y: str, tier: dict[str, int]) -> str:
         """What speaks against an arc from x to y, if anything does."""
         if x == y:

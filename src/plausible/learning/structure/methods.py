@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -41,6 +42,11 @@ def learn_structure(counter: Counter, method: str = "ges", **options: Any) -> St
     Traceback (most recent call last):
     plausible.errors.CallError: tan takes no score (it takes: target, root)
     """
+    return named_method(method, options)(counter)
+
+
+def named_method(method: str, options: Mapping[str, Any]) -> Callable[[Counter], Structure]:
+    """The method of that name with its options, checked."""
     if method not in METHODS:
         raise CallError(unknown("method", method, METHODS))
     takes = [name for name in signature(METHODS[method]).parameters if name != "counter"]
@@ -49,4 +55,4 @@ def learn_structure(counter: Counter, method: str = "ges", **options: Any) -> St
             raise CallError(f"{method} takes no {name} (it takes: {', '.join(takes)})")
     if method == "tan" and "target" not in options:
         raise CallError("tan needs a target: the column that is the class")
-    return METHODS[method](counter, **options)
+    return partial(METHODS[method], **options)

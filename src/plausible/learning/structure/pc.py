@@ -9,34 +9,31 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, islice
-from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from plausible import _native
-from plausible.counting import Counter, Families, count_families, refuse_gaps, state_numbers
+from plausible.counting import Counter, refuse_gaps
 from plausible.errors import CallError, DataError, PlausibleWarning
+from plausible.learning.structure.independence import Test, Tester, judge_of
 from plausible.learning.structure.knowledge import FREE, Knowledge, Limits
 from plausible.learning.structure.pattern import Pattern, members
 from plausible.learning.structure.search import Progress, Structure, Watch, structure
 from plausible.schema import Variable
 
-Test = Literal["g2", "chi2"]
-Chances = npt.NDArray[np.float64]
 Open = tuple[int, int, Iterator[tuple[int, ...]]]
 """A pair that is joined so far, and the sets that were not yet given in its tests."""
 
+MOST_SETTLED = 100
+"""Of each pair, sets of one size that are tried for its separation; a hub would have thousands."""
+
 AT_ONCE = 16
 """Of each pair, up to so many tests are counted together; the first ones part most pairs."""
-
-MOST_CELLS = 1 << 22
 
 
 def pc(
     counter: Counter,
     *,
-    test: Test = "g2",
+    test: Test | None = None,
     alpha: float = 0.01,
     most_given: int | None = None,
     knowledge: Knowledge = FREE,
@@ -48,8 +45,8 @@ def pc(
     Parameters
     ----------
     counter : Counter
-    test : "g2" or "chi2"
-        G² (likelihood ratio) or Pearson's χ².
+    test : "g2", "chi2" or "fisher-z"
+        G² (likelihood ratio), the usual one, or Pearson's χ²; for continuous variables Fisher's z.
     alpha : float
         A pair with a p-value above this is called independent.
     most_given : int, optional
@@ -60,30 +57,28 @@ def pc(
         When the time is up, edges that were not yet tested stay.
     progress : callable, optional
     """
-    if test not in ("g2", "chi2"):
-        raise CallError(f"unknown test {test!r}; use 'g2' or 'chi2'")
     if not 0 < alpha < 1:
         raise CallError(f"alpha is {alpha}; it lies between 0 and 1, as in .01")
     refuse_gaps(counter, "pc", "structural EM")
     knowledge.only("pc", "required", "forbidden", "tiers", "roots", "leaves")
-    limits = knowledge.limits([variable.name for variable in counter.variables])
+    limits = knowledge.within(counter.variables)
     watch = Watch(seconds, progress)
-    skeleton = _Skeleton(counter, test, alpha, limits)
+    skeleton = _Skeleton(judge_of(counter, test), alpha, limits)
     with watch:
         skeleton.search(len(counter.variables) if most_given is None else most_given, watch)
+        skeleton.settle(watch)
     return structure(counter.variables, _graph(skeleton, limits, counter.variables), None, watch)
 
 
 class _Skeleton:
-    def __init__(self, counter: Counter, test: Test, alpha: float, limits: Limits) -> None:
-        self.counter = counter
-        self.states = state_numbers(counter.variables)
-        self.test = test
+    def __init__(self, tester: Tester, alpha: float, limits: Limits) -> None:
+        self.chances = tester
         self.alpha = alpha
         self.required = limits.required | limits.required.T
         joined = limits.allowed | limits.allowed.T
         self.near = [sum(1 << int(y) for y in np.flatnonzero(row)) for row in joined]
         self.separators: dict[tuple[int, int], tuple[float, tuple[int, ...]]] = {}
+        self.parting: dict[tuple[int, int], list[tuple[float, tuple[int, ...]]]] = {}
 
     def search(self, most_given: int, watch: Watch) -> None:
         size = 0
@@ -119,21 +114,33 @@ class _Skeleton:
         watch.step()
         return [(x, y, sets) for x, y, sets in left if (x, y) not in self.separators]
 
-    def chances(self, families: Families) -> Chances:
-        """The p-value of each test: of the first and the last variable, those between given."""
-        order = np.lexsort(families.T[1:])
-        families = families[order]
-        sizes = np.prod(self.states.astype(float)[families], axis=1)
-        cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // MOST_CELLS)) + 1
-        chances = np.empty(len(families))
-        chances[order] = np.concatenate([self.batch(piece) for piece in np.split(families, cuts)])
-        return chances
+    def settle(self, watch: Watch) -> None:
+        """For pairs with a neighbour in common all sets of neighbours that part them, so that whether it is a collider
+        does not hang on which set was tried first (Colombo and Maathuis 2014, section 4.2)."""
+        near = [members(around) for around in self.near]
+        largest = max((len(given) for _, given in self.separators.values()), default=0)
+        open_ = [(x, y) for x, y in self.separators if self.near[x] & self.near[y]]
+        self.parting = {(x, y): [self.separators[x, y]] for x, y in open_}
+        for size in range(largest + 1):
+            tests = [(x, *given, y) for x, y in open_ for given in islice(_given(x, y, near, size), MOST_SETTLED)]
+            if not tests:
+                continue
+            for (x, *given, y), chance in zip(tests, self.chances(np.array(tests, np.int32)).tolist(), strict=True):
+                if chance > self.alpha:
+                    self.parting[x, y].append((chance, tuple(given)))
+            watch.step()
 
-    def batch(self, families: Families) -> Chances:
-        tables = count_families(self.counter, families)
-        firsts = self.states[families[:, 0]]
-        g2, x2, freedom = _native.dependences(tables.cells, tables.starts, firsts, tables.states)
-        return _native.chi2_tails(g2 if self.test == "g2" else x2, freedom)
+    def colliders(self) -> list[tuple[float, int, int, int]]:
+        """x -> z <- y where the sets that part x and y with z have smaller chances together than those without it;
+        with the greatest chance of the pair's independence, the surest first."""
+        found = []
+        for (x, y), one in self.separators.items():
+            parting = self.parting.get((x, y), [one])
+            for z in members(self.near[x] & self.near[y]):
+                with_z = sum(chance for chance, given in parting if z in given)
+                if 2 * with_z < sum(chance for chance, _ in parting):
+                    found.append((max(parting)[0], x, z, y))
+        return sorted(found, reverse=True)
 
 
 def _given(x: int, y: int, near: list[tuple[int, ...]], size: int) -> Iterator[tuple[int, ...]]:
@@ -155,17 +162,13 @@ def _graph(skeleton: _Skeleton, limits: Limits, variables: Sequence[Variable]) -
                 bare.direct(x, y)
             elif limits.allowed[x, y]:
                 bare.join(x, y)
-    colliders: list[tuple[float, int, int, int]] = []
-    for (x, y), (chance, given) in skeleton.separators.items():
-        between = skeleton.near[x] & skeleton.near[y]
-        colliders.extend((chance, x, z, y) for z in members(between) if z not in given)
-    colliders.sort(reverse=True)
+    colliders = skeleton.colliders()
     pattern = bare.copy()
     for _, x, z, y in colliders:
         _collide(pattern, x, z, y)
     pattern.close()
     found = pattern.extension()
-    return _compromise(bare, colliders, limits, variables) if found is None else found
+    return _compromise(bare, pattern, colliders, limits, variables) if found is None else found
 
 
 def _collide(pattern: Pattern, x: int, z: int, y: int) -> bool:
@@ -179,9 +182,14 @@ def _collide(pattern: Pattern, x: int, z: int, y: int) -> bool:
 
 
 def _compromise(
-    bare: Pattern, colliders: list[tuple[float, int, int, int]], limits: Limits, variables: Sequence[Variable]
+    bare: Pattern,
+    pattern: Pattern,
+    colliders: list[tuple[float, int, int, int]],
+    limits: Limits,
+    variables: Sequence[Variable],
 ) -> list[list[int]]:
-    """Where the tests contradict one another: the surest colliders that go together, then any graph."""
+    """Where the tests contradict one another: the surest colliders that go together; else a graph with few arrows
+    turned, since edges in a long circle always need a collider."""
     found = bare.extension()
     for _, x, z, y in colliders if found is not None else ():
         trial = bare.copy()
@@ -189,7 +197,7 @@ def _compromise(
             bare, found = trial, better
     if found is not None:
         return found
-    found = bare.extension(force=True)
+    found = pattern.extension(force=True)
     for y, above in enumerate(found):
         for x in above:
             if not limits.allowed[x, y]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from plausible import _native
 from plausible.counting import Counter, count_families, places, positions, refuse_gaps, state_numbers
 from plausible.errors import CallError
+from plausible.graph import spanning_tree
 from plausible.learning.structure.search import Structure, Watch, structure
 
 
@@ -24,7 +25,7 @@ def chow_liu(counter: Counter, *, root: str | None = None) -> Structure:
     start = 0 if root is None else positions(places(counter.variables), [root])[0]
     everyone = list(range(len(counter.variables)))
     everyone.insert(0, everyone.pop(start))
-    parents = _spanning(_information(counter, everyone, ()), everyone)
+    parents = spanning_tree(_information(counter, everyone, ()).tolist(), everyone)
     return structure(counter.variables, parents, None, Watch())
 
 
@@ -39,7 +40,7 @@ def tan(counter: Counter, target: str, *, root: str | None = None) -> Structure:
         start = positions(places(counter.variables), [root])[0]
         attributes.remove(start)
         attributes.insert(0, start)
-    parents = _spanning(_information(counter, attributes, (centre,)), attributes)
+    parents = spanning_tree(_information(counter, attributes, (centre,)).tolist(), attributes)
     for v in attributes:
         parents[v] = [centre, *parents[v]]
     return structure(counter.variables, parents, None, Watch())
@@ -57,18 +58,3 @@ def _information(counter: Counter, among: Sequence[int], given: tuple[int, ...])
             g2, _, _ = _native.dependences(tables.cells, tables.starts, states[families[:, 0]], tables.states)
             information[families[:, 0], y] = information[y, families[:, 0]] = g2
     return information
-
-
-def _spanning(information: npt.NDArray[np.float64], order: list[int]) -> list[list[int]]:
-    """Parents in the tree of greatest weight that grows from the first variable (Prim 1957)."""
-    parents: list[list[int]] = [[] for _ in information]
-    weight = dict.fromkeys(order, (0.0, -1))
-    while weight:
-        v = max(weight, key=lambda v: weight[v][0])
-        _, parent = weight.pop(v)
-        if parent >= 0:
-            parents[v] = [parent]
-        for u, (best, _) in weight.items():
-            if information[v, u] > max(best, 1e-9):
-                weight[u] = (float(information[v, u]), v)
-    return parents
