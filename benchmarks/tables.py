@@ -64,7 +64,7 @@ def numeric(frame: pd.DataFrame) -> list[str]:
 
 
 class Ours:
-    """`plausible.learn` as it comes, or with options; of columns of one kind, with gaps as a state, or without their rows."""
+    """`plausible.learn` as it comes, or with options: columns of one kind, gaps as a state, rows with gaps left out."""
 
     def __init__(self, kinds: str = "both", gaps: str = "missing", **options: Any) -> None:
         self.kinds, self.gaps, self.options = kinds, gaps, options
