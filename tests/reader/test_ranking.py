@@ -10,7 +10,9 @@ import pytest
 from plausible.errors import CallError
 from plausible.reader.items import Source
 from plausible.reader.ranking import PAGE
+from plausible.reader.reading import Reader
 from plausible.reader.settings import Settings
+from plausible.reader.store import Store
 from plausible.reader.views import View
 
 from . import naive
@@ -215,8 +217,6 @@ def test_a_revised_item_is_scored_by_its_new_text(reader):
 
 
 def test_scores_are_there_at_once_after_a_restart(reader, path):
-    from plausible.reader.reading import Reader
-
     learned(reader, 100, 30)
     before = [(entry.item.id, entry.score, entry.expected) for entry in all_of(reader, View())]
     reader.close()
@@ -225,7 +225,18 @@ def test_scores_are_there_at_once_after_a_restart(reader, path):
     again.settle()
     after = [(entry.item.id, entry.score) for entry in all_of(again, View())]
     assert [item for item, _ in after] == [item for item, _, _ in before]
+    (new,) = again.add(1, [article("new", "", "telescope galaxy orbit comet")], NOON)
+    again.store.save(Source(None, "feed", "https://example.org/other", "Other"))
+    again.settle()
     again.close()
+    store = Store(path)  # which changes while no reader is there to note it
+    (later,) = store.add(2, [article("later", "", "goal match league")], NOON)
+    store.remove_source(1)
+    store.close()
+    last = Reader(path)
+    ids = {entry.item.id for entry in all_of(last, View(show="all")) + all_of(last, View(show="all", below=True))}
+    assert (new in ids, later in ids, len(ids)) == (False, True, 31)
+    last.close()
 
 
 def test_bad_settings_are_refused(reader):

@@ -84,11 +84,10 @@ class Rescoring:
 
     def _start(self) -> Standing:
         """The standing of the last session, as far as it goes."""
-        shelf = Shelf.of(self._store)
         held = self._store.rows("SELECT held FROM scores")
-        found = standings.from_bytes(held[0][0], shelf, self._levels.interesting_from) if held else None
+        found = standings.from_bytes(held[0][0], self._store, self._levels.interesting_from) if held else None
         if found is None:
-            return standings.nothing(shelf, self._levels.link)
+            return standings.nothing(Shelf.of(self._store), self._levels.link)
         standing, calibration = found
         self._levels.interest.calibration, self._levels.link = calibration, standing.link
         self._fitted = (standing.ratings, standing.liked)
