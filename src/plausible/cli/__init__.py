@@ -95,9 +95,12 @@ def main() -> None:
         click.echo(f"Error: {error}", err=True)
         status = 2 if isinstance(error, CallError) else 1
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 0
     except OSError as error:
         click.echo(f"Error: {error.filename or 'output'}: {error.strerror}", err=True)
         status = 1
+    try:
+        sys.stdout.flush()
+    except OSError:  # what can't be written must not be tried again when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(status if isinstance(status, int) else 0)
