@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, overload
 from plausible.decisions import MOST_PROBABLE, Decision
 from plausible.encode import row_cells
 from plausible.errors import CallError, unknown
-from plausible.model import Documents, Model, Scores
+from plausible.model import Documents, Model
 from plausible.priors import m_estimate
+from plausible.scores import Scores
 
 if TYPE_CHECKING:
     from plausible.infer.attribution import Reasons

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from plausible.errors import CallError, unknown
-from plausible.model import Scores
+from plausible.scores import Scores
 
 
 @dataclass(frozen=True)

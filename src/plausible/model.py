@@ -21,6 +21,7 @@ from plausible.errors import CallError, DataError, ModelError, PlausibleWarning,
 from plausible.expected import UNIT, Expected, together
 from plausible.priors import Rules
 from plausible.schema import Schema, Variable
+from plausible.scores import Scores, joined
 from plausible.terms import Held, log_odds, m_estimates
 from plausible.text import Tokens
 
@@ -43,47 +44,6 @@ class Reading:
 
     columns: Columns = field(default_factory=Columns)
     headers: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """Scores of documents, classes in the order of `classes`.
-
-    Attributes
-    ----------
-    classes : list of str
-    log_posterior : array, shape (documents, classes)
-        ln P(class given document), in nats. It speaks the buffer protocol: `numpy.asarray` reads it without a copy.
-    best : array, shape (documents,)
-        The position of the most probable class.
-    tokens, known : array, shape (documents,)
-        Terms and cells of each document, and those of them that say something.
-    undefined : list of int
-        Documents that no class can have produced (all products are 0); they got the prior.
-    """
-
-    classes: list[str]
-    log_posterior: Any
-    best: Any
-    tokens: Any
-    known: Any
-    undefined: list[int]
-
-    @classmethod
-    def joined(cls, classes: list[str], parts: Sequence[Scores]) -> Scores:
-        """The scores of documents that were scored in parts."""
-        import numpy as np
-
-        def joint(name: str, *width: int) -> Any:
-            none = np.empty((0, *width), np.float64 if width else np.uint64)
-            return np.concatenate([none, *(np.asarray(getattr(part, name)) for part in parts)])
-
-        undefined, rows = [], 0
-        for part in parts:
-            undefined += [rows + i for i in part.undefined]
-            rows += len(memoryview(part.best))
-        log_posterior = joint("log_posterior", len(classes))
-        return cls(classes, log_posterior, joint("best"), joint("tokens"), joint("known"), undefined)
 
 
 class Model:
@@ -615,20 +575,6 @@ class Model:
 
     def __repr__(self) -> str:
         return f"Model({self.documents:,} {self.unit}, {len(self.classes)} classes)"
-
-
-def joined(text: Any, columns: Any, factors: tuple[float, float]) -> tuple[Any, Any, Any]:
-    """The scores of words and of columns, each (scores, terms, known terms) or None, times their factors."""
-    if columns is None:
-        return text  # type: ignore[no-any-return]
-    import numpy as np
-
-    of_words, of_columns = factors
-    scores, present, known = columns
-    scores = scores * of_columns
-    if text is None:
-        return scores, present, known
-    return scores + of_words * np.asarray(text[0]), present + np.asarray(text[1]), known + np.asarray(text[2])
 
 
 def _families(tokens: Tokens, columns: Columns) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from sklearn.utils.validation import column_or_1d
 
 from plausible import _native
 from plausible.counts import Coded
-from plausible.model import Model, Scores
+from plausible.model import Model
+from plausible.scores import Scores
 
 
 def checked_labels(y: Any) -> tuple[npt.NDArray[Any], Coded]:
