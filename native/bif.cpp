@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -98,8 +99,10 @@ class Parser {
 
     std::string found() const {
         if (token.kind == Kind::end) return "the end of the file";
+        std::size_t size = std::min<std::size_t>(token.text.size(), 60);
+        while (size < token.text.size() && (static_cast<unsigned char>(token.text[size]) & 0xC0) == 0x80) --size;  // whole characters
         std::string shown("'");
-        shown += token.text.substr(0, 60);
+        shown += token.text.substr(0, size);
         return shown += '\'';
     }
 

@@ -125,6 +125,13 @@ def test_hostile_texts() -> None:
         parse_bif((many + f"probability ( v0 | {above} ) {{ default .5, .5; }}").encode())
 
 
+def test_messages_hold_whole_characters() -> None:
+    for start in range(52, 64):
+        for letter in "Ñ中😀":
+            with pytest.raises(DataError, match=rf"found 'x+{letter}*'"):
+                parse_bif(("x" * start + letter * 40).encode())
+
+
 def test_comments_do_not_nest() -> None:
     for text, at in (("/* a /* b */ c */", 14), ("/*" * 50 + "*/", 6), ("/* /* */ /* x */ c", 18)):
         hint = "" if text.endswith("c") else "; comments don't nest: the first */ ended this one"
