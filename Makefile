@@ -65,12 +65,12 @@ sanitize: $(VENV)/tested ## the tests of the core, built with the address and un
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so)" \
 	  PYTHONPATH=build/sanitized/package $(BIN)/python -m pytest -m "not long and not data" -p no:cacheprovider tests/core tests/networks
 
-FUZZ_SECONDS ?= 10
-fuzz: $(VENV)/installed $(VENV)/tested ## bytes that look for new ways through the tokeniser and the readers
+FUZZ ?= -seed=1 -runs=2000
+fuzz: $(VENV)/installed $(VENV)/tested ## bytes that look for new ways through the tokeniser and the readers; FUZZ=-max_total_time=600 goes on for longer
 	$(BIN)/pip install --quiet --group fuzz
 	mkdir -p build/fuzz
 	cd build/fuzz && for target in tokens mail mbox csv jsonl model network; do \
-	  $(abspath $(BIN))/python ../../fuzz/fuzz.py $$target -max_total_time=$(FUZZ_SECONDS) > $$target.log 2>&1 \
+	  $(abspath $(BIN))/python ../../fuzz/fuzz.py $$target $(FUZZ) > $$target.log 2>&1 \
 	    || { cat $$target.log; exit 1; }; echo "$$target: $$(tail -n 1 $$target.log)"; done
 
 benchmarks: $(VENV)/installed $(VENV)/tested ## measure speed and quality beside the peers
