@@ -189,7 +189,8 @@ def test_pages(reader):
 def test_new_items_are_there_at_once_and_pending(reader):
     learned(reader, 50, 10)
     (new,) = reader.add(1, [article("new", "", "telescope galaxy orbit comet")], NOON)
-    assert new in {entry.item.id for entry in all_of(reader, View(show="all", below=True))}
+    both = [entry for below in (False, True) for entry in all_of(reader, View(show="all", below=below))]
+    assert new in {entry.item.id for entry in both}
     reader.settle()
     page = reader.page(View(), NOON)
     assert page.pending == 0
