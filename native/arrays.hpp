@@ -26,11 +26,17 @@ using Out = nanobind::ndarray<nanobind::numpy, T>;
 template <class... Parts>
 using Tuple = nanobind::typed<nanobind::tuple, Parts...>;
 
-template <class T>
-Out<T> out(std::vector<T>&& from, std::initializer_list<std::size_t> shape) {
+// An array of some kind that holds the numbers of a vector.
+template <class Array, class T>
+Array holding(std::vector<T>&& from, std::initializer_list<std::size_t> shape) {
     auto* const kept = new std::vector<T>(std::move(from));
     nanobind::capsule owner(kept, [](void* gone) noexcept { delete static_cast<std::vector<T>*>(gone); });
-    return Out<T>(kept->data(), shape, owner);
+    return Array(kept->data(), shape, owner);
+}
+
+template <class T>
+Out<T> out(std::vector<T>&& from, std::initializer_list<std::size_t> shape) {
+    return holding<Out<T>>(std::move(from), shape);
 }
 
 // What is changed in place.
@@ -43,9 +49,8 @@ using Buffer = nanobind::ndarray<nanobind::array_api, T, nanobind::ndim<1>, nano
 
 template <class T>
 Buffer<T> buffer(std::vector<T>&& from) {
-    auto* const kept = new std::vector<T>(std::move(from));
-    nanobind::capsule owner(kept, [](void* gone) noexcept { delete static_cast<std::vector<T>*>(gone); });
-    return Buffer<T>(kept->data(), {kept->size()}, owner);
+    const std::size_t size = from.size();
+    return holding<Buffer<T>>(std::move(from), {size});
 }
 
 }  // namespace arrays

@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "arrays.hpp"
 #include "module.hpp"
 #include "weighted.hpp"
 
@@ -13,13 +14,6 @@ namespace {
 
 using Matrix = nb::ndarray<nb::array_api, double, nb::ndim<2>, nb::c_contig>;
 using Counts = nb::ndarray<nb::array_api, std::uint64_t, nb::ndim<1>, nb::c_contig>;
-
-template <class Array, class Value>
-Array give(std::vector<Value>&& values, std::initializer_list<std::size_t> shape) {
-    auto* held = new std::vector<Value>(std::move(values));
-    nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<Value>*>(p); });
-    return Array(held->data(), shape, owner);
-}
 
 // Runs every text through its own bag, in several threads: use(bag, i).
 template <class Use>
@@ -49,8 +43,8 @@ struct Scored {
     }
     nb::tuple give_all() {
         const std::size_t texts = tokens.size();
-        return nb::make_tuple(give<Matrix>(std::move(scores), {texts, width}), give<Counts>(std::move(tokens), {texts}),
-                              give<Counts>(std::move(known), {texts}));
+        return nb::make_tuple(arrays::holding<Matrix>(std::move(scores), {texts, width}), arrays::holding<Counts>(std::move(tokens), {texts}),
+                              arrays::holding<Counts>(std::move(known), {texts}));
     }
 
     std::size_t width;
@@ -147,7 +141,7 @@ nb::tuple log_posteriors(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb
             to[k] = larger == -std::numeric_limits<double>::infinity() ? larger : larger + std::log1p(std::exp(std::min(a, b) - larger));
         }
     }
-    return nb::make_tuple(give<Matrix>(std::move(out), {rows, classes}), give<Counts>(std::move(best), {rows}), undefined);
+    return nb::make_tuple(arrays::holding<Matrix>(std::move(out), {rows, classes}), arrays::holding<Counts>(std::move(best), {rows}), undefined);
 }
 
 // What a term of a document adds to the score of each class.

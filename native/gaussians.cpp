@@ -15,7 +15,6 @@ namespace {
 using lanes::Buffer;
 using lanes::Doubles;
 using sums::demand;
-using sums::give;
 using sums::Matrix;
 using sums::Vector;
 
@@ -238,8 +237,8 @@ nb::tuple gaussian_step(const Matrix& x, const Vector& log_scales, const Matrix&
     const auto part = [&](std::size_t first, std::size_t last) {
         return std::vector<double>(found.begin() + static_cast<std::ptrdiff_t>(first), found.begin() + static_cast<std::ptrdiff_t>(last));
     };
-    return nb::make_tuple(give(part(1, shifts), {k}), give(part(shifts, squares), {k, size}),
-                          g.full ? give(part(squares, all), {k, size, size}) : give(part(squares, all), {k, size}), found[0]);
+    return nb::make_tuple(arrays::out(part(1, shifts), {k}), arrays::out(part(shifts, squares), {k, size}),
+                          g.full ? arrays::out(part(squares, all), {k, size, size}) : arrays::out(part(squares, all), {k, size}), found[0]);
 }
 
 nb::tuple gaussian_posterior(const Matrix& x, const Vector& log_scales, const Matrix& means, const Floats& factors, int threads) {
@@ -259,7 +258,7 @@ nb::tuple gaussian_posterior(const Matrix& x, const Vector& log_scales, const Ma
             });
         });
     }
-    return nb::make_tuple(give(std::move(shares), {rows, k}), give(std::move(densities), {rows}));
+    return nb::make_tuple(arrays::out(std::move(shares), {rows, k}), arrays::out(std::move(densities), {rows}));
 }
 
 }  // namespace

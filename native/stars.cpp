@@ -18,7 +18,6 @@ namespace {
 using lanes::Buffer;
 using lanes::Doubles;
 using sums::demand;
-using sums::give;
 using sums::Matrix;
 using sums::Vector;
 
@@ -190,8 +189,8 @@ nb::tuple star_step(const Starts& starts, const Features& features, const std::o
     const auto part = [&](std::size_t first, std::size_t last) {
         return std::vector<double>(found.begin() + static_cast<std::ptrdiff_t>(first), found.begin() + static_cast<std::ptrdiff_t>(last));
     };
-    return nb::make_tuple(give(part(1, tables), {k}), give(part(tables, moments), {values, k}),
-                          give(part(moments, all), {s.columns, 3, k}), found[0]);
+    return nb::make_tuple(arrays::out(part(1, tables), {k}), arrays::out(part(tables, moments), {values, k}),
+                          arrays::out(part(moments, all), {s.columns, 3, k}), found[0]);
 }
 
 nb::tuple star_posterior(const Starts& starts, const Features& features, const std::optional<Vector>& times, const Matrix& log_tables,
@@ -211,10 +210,10 @@ nb::tuple star_posterior(const Starts& starts, const Features& features, const s
             }
         });
     }
-    return nb::make_tuple(give(std::move(shares), {s.rows, k}), give(std::move(logs), {s.rows}));
+    return nb::make_tuple(arrays::out(std::move(shares), {s.rows, k}), arrays::out(std::move(logs), {s.rows}));
 }
 
-sums::Answer sparse_product(const Starts& starts, const Features& columns, const std::optional<Vector>& values, const Matrix& by, int threads) {
+arrays::Out<double> sparse_product(const Starts& starts, const Features& columns, const std::optional<Vector>& values, const Matrix& by, int threads) {
     demand(starts.shape(0) > 0, "one start a row, and the end, are needed");
     const std::size_t rows = starts.shape(0) - 1, k = by.shape(1);
     check_entries(starts, columns, values, rows, by.shape(0));
@@ -233,7 +232,7 @@ sums::Answer sparse_product(const Starts& starts, const Features& columns, const
             }
         });
     }
-    return give(std::move(product), {rows, k});
+    return arrays::out(std::move(product), {rows, k});
 }
 
 nb::tuple sparse_transpose(const Starts& starts, const Features& columns, const Vector& values, std::size_t size) {
@@ -252,7 +251,7 @@ nb::tuple sparse_transpose(const Starts& starts, const Features& columns, const 
             at[to] = static_cast<std::int32_t>(row);
             turned[to] = values(e);
         }
-    return nb::make_tuple(arrays::out(std::move(ends), {size + 1}), arrays::out(std::move(at), {entries}), give(std::move(turned), {entries}));
+    return nb::make_tuple(arrays::out(std::move(ends), {size + 1}), arrays::out(std::move(at), {entries}), arrays::out(std::move(turned), {entries}));
 }
 
 }  // namespace

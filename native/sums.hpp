@@ -1,4 +1,4 @@
-// Sums over rows that threads share, and arrays given back to Python.
+// Sums over rows that threads share.
 #pragma once
 
 #include <nanobind/ndarray.h>
@@ -9,19 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "arrays.hpp"
 #include "texts.hpp"
 
 namespace sums {
 
-using Answer = nb::ndarray<nb::numpy, double, nb::c_contig>;
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-inline Answer give(std::vector<double>&& values, std::initializer_list<std::size_t> shape) {
-    auto* held = new std::vector<double>(std::move(values));
-    nb::capsule owner(held, [](void* at) noexcept { delete static_cast<std::vector<double>*>(at); });
-    return Answer(held->data(), shape, owner);
-}
 
 inline void demand(bool holds, const char* message) {
     if (!holds) throw std::invalid_argument(message);

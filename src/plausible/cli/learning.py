@@ -313,7 +313,7 @@ def update(
     MODEL is a model of classes, whose calibration stays as it is, or a network with its counts.
     """
     from plausible.files import is_network
-    from plausible.files.model import load_model, save
+    from plausible.files.model import load_model
 
     if is_network(model_file):
         _refuse_class(label)
@@ -322,10 +322,7 @@ def update(
     model = load_model(model_file)
     more = _learned_apart(model, sources, label, threads)
     model.merge(more)
-    save(model, output or model_file)
-    record = {"model": output or model_file, "learned": more.documents, "documents": model.documents}
-    line = "{model}: {learned:,} learned, {documents:,} " + model.unit + " in all\n"
-    show.one(record, format_, lambda: line.format(**record))
+    _show_changed(model, output or model_file, {"learned": more.documents}, "in all", format_)
 
 
 @click.command(short_help="Unlearn documents or rows exactly.")
@@ -347,7 +344,7 @@ def forget(
     Those that can't have been learned are refused, and the model stays as it is.
     """
     from plausible.files import is_network
-    from plausible.files.model import load_model, save
+    from plausible.files.model import load_model
 
     if is_network(model_file):
         _refuse_class(label)
@@ -358,10 +355,17 @@ def forget(
         model.class_index(label)
     gone = _learned_apart(model, sources, label, threads)
     model.subtract(gone)
-    save(model, output or model_file)
-    record = {"model": output or model_file, "forgotten": gone.documents, "documents": model.documents}
-    line = "{model}: {forgotten:,} forgotten, {documents:,} " + model.unit + " left\n"
-    show.one(record, format_, lambda: line.format(**record))
+    _show_changed(model, output or model_file, {"forgotten": gone.documents}, "left", format_)
+
+
+def _show_changed(model: Model, path: str, change: dict[str, float], rest: str, format_: show.Format | None) -> None:
+    """Save a model and say what was done to it."""
+    from plausible.files.model import save
+
+    save(model, path)
+    ((done, number),) = change.items()
+    line = f"{path}: {number:,} {done}, {model.documents:,} {model.unit} {rest}\n"
+    show.one({"model": path, **change, "documents": model.documents}, format_, lambda: line)
 
 
 def _refuse_class(label: str | None) -> None:
