@@ -19,7 +19,7 @@ RAW: dict[str, Any] = {"raw": True, "spread": 0.0, "rarity": (0.0, 0.0)}
 
 
 class Held(NamedTuple):
-    """Counts of terms, and documents of each class, in so many parts of a document; and the threads that may read them."""
+    """Counts of terms, documents of each class (both in parts of a document), and the threads that may read them."""
 
     terms: _native.Terms
     documents: list[int]
