@@ -64,6 +64,7 @@ public:
         const Slot slot = slots_[hashed & mask_];
         if (slot.term != absent) __builtin_prefetch(&terms_[slot.term]);
     }
+    void expect_term_at(std::uint32_t term) const { __builtin_prefetch(&terms_[term]); }
     void expect_cell(std::uint32_t term, std::uint32_t label) const {
         const Term& row = terms_[term];
         if (row.room) __builtin_prefetch(&cells_[row.row + (label & (row.room - 1))]);

@@ -1,6 +1,7 @@
 #include "weighted.hpp"
 
 #include "logs.hpp"
+#include "wide.hpp"
 
 #include <numeric>
 
@@ -86,8 +87,25 @@ Weighted::Odds Weighted::odds(const Channel& channel, double all, double relativ
     return {channel.own > 0 ? 1 / (channel.own * relative) : 0, channel.rest > 0 ? 1 / (all + channel.rest * relative) : 0};
 }
 
+WIDE void Weighted::ratios(Odds odds, const double* seen, std::size_t size, double* out) {
+    for (std::size_t i = 0; i < size; ++i) out[i] = odds.ratio(seen[i]);
+}
+
+const Weights& Weighted::all_seen() const {
+    std::call_once(gathered_, [this] {
+        seen_.begin(terms_.table(), classes());
+        share(Table::shards, 1, threads_, [&](int, std::size_t s) {
+            for (std::uint32_t t = 0; t < rows_[s].size(); ++t)
+                if (rows_[s][t].fits)
+                    seen_.put(terms_.table(), {static_cast<std::uint32_t>(s), t}, [&](const Cell& cell) { return static_cast<double>(seen(cell)) * scale(); });
+        });
+    });
+    return seen_;
+}
+
 Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* scores) const {
     check_unchanged();
+    const Weights& all_seen = this->all_seen();
     bag.weigh(terms_.grams());
     terms_.table().look_up(bag);
     Scorer::Summary out{bag.tokens(), 0};
@@ -97,7 +115,20 @@ Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* sc
     // The sums of each view without the document.
     View left[2] = {views_[0], views_[1]};
     std::vector<signed char> view_of(bag.size(), -1);
+    constexpr std::size_t ahead = 12;
+    const auto expect = [&](std::size_t i, auto&& memory) {
+        if (i < bag.size() && bag[i].term != Shard::absent) memory(bag[i].id());
+    };
     for (std::size_t i = 0; i < bag.size(); ++i) {
+        expect(i + 2 * ahead, [&](TermId id) {
+            part(id).expect_term_at(id.term);
+            __builtin_prefetch(&row(id));
+            all_seen.expect_row(id);
+        });
+        expect(i + ahead, [&](TermId id) {
+            part(id).expect_cell(id.term, own.label);
+            all_seen.expect_weights(id);
+        });
         const TermId id = bag[i].id();
         const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own.label);
         if (!cell || cell->occurrences < own.times * bag[i].times || cell->mass < own.times * bag[i].mass || cell->documents < own.times)
@@ -121,43 +152,56 @@ Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* sc
 
     const double unit = scale();
     double masses[2] = {0, 0};
-    struct Share {
-        std::size_t place;  // in the scores
+    struct Block {  // the logarithms of a term in a channel
+        Weights::Laid row;
         double x;
+        std::size_t channel;
     };
-    thread_local std::vector<Share> kept_shares;  // since they are large
+    thread_local std::vector<Block> kept_blocks;  // since they are large
     thread_local std::vector<double> kept_ratios;
-    auto& shares = kept_shares;
+    auto& blocks = kept_blocks;
     auto& ratios = kept_ratios;
+    blocks.clear();
+    std::vector<double> mine(size);
     std::size_t number = 0;
-    std::vector<Odds> odds_of(channels());
     for (std::size_t i = 0; i < bag.size(); ++i) {
         if (view_of[i] < 0) continue;
         const bool gram = view_of[i] == 1;
         const Row& here = row(bag[i].id());
         const View& view = left[gram];
-        const std::uint64_t mine = own.times * seen(bag[i]);
+        const auto less = static_cast<double>(own.times * seen(bag[i])) * unit;
         const double x = static_cast<double>(seen(bag[i])) * unit * rarity(here.documents - own.times, all_documents_ - own.times, gram);
         const double relative = spread(here.documents - own.times) * static_cast<double>(view.terms) / view.spread;
-        const double all = static_cast<double>(here.sum - mine) * unit;
+        const double all = static_cast<double>(here.sum - own.times * seen(bag[i])) * unit;
         masses[gram] += x;
-        for (std::size_t k = 0; k < channels(); ++k) odds_of[k] = odds(channels_[k], all, relative);
-        if (const auto most = number + channels() * part(bag[i].id()).places(bag[i].term); most > ratios.size()) {
-            ratios.resize(2 * most);
-            shares.resize(2 * most);
-        }
-        part(bag[i].id()).each(bag[i].term, [&](const Cell& cell) {
-            const double s = static_cast<double>(seen(cell) - (cell.label == own.label ? mine : 0)) * unit;
-            if (s == 0) return;
-            for (std::size_t k = 0; k < channels(); ++k) {
-                if (channels_[k].grams != gram) continue;
-                ratios[number] = odds_of[k].ratio(s);
-                shares[number++] = {k * size + cell.label, x};
+        const Weights::Laid laid = all_seen.laid(bag[i].id());
+        const std::size_t width = laid.dense ? size : laid.size;
+        if (laid.dense) {
+            std::copy_n(laid.weights, size, mine.data());
+            mine[own.label] -= less;
+        } else {
+            for (std::size_t j = 0; j < width; ++j) {
+                const double* at = laid.weights + 2 * j;
+                mine[j] = *at - (Weights::label(at) == own.label ? less : 0);
             }
-        });
+        }
+        if (const auto most = number + channels() * width; most > ratios.size()) ratios.resize(2 * most);
+        for (std::size_t k = 0; k < channels(); ++k) {
+            if (channels_[k].grams != gram) continue;
+            Weighted::ratios(odds(channels_[k], all, relative), mine.data(), width, ratios.data() + number);
+            blocks.push_back({laid, x, k});
+            number += width;
+        }
     }
     logs(ratios.data(), number);
-    for (std::size_t i = 0; i < number; ++i) scores[shares[i].place] += shares[i].x * ratios[i];
+    const double* log = ratios.data();
+    for (const auto& [row, x, channel] : blocks) {
+        double* to = scores + channel * size;
+        if (row.dense)
+            for (std::size_t c = 0; c < size; ++c) to[c] += x * *log++;
+        else
+            for (std::size_t j = 0; j < row.size; ++j) to[Weights::label(row.weights + 2 * j)] += x * *log++;
+    }
     for (std::size_t k = 0; k < channels(); ++k) {
         const Channel& channel = channels_[k];
         const View& view = left[channel.grams];

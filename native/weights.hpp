@@ -54,6 +54,23 @@ public:
         return shards_[id.shard].weights[here.offset + (here.dense ? label : 2 * k)];
     }
 
+    // The row of a term that is held: a weight for each class if `dense`, else `size` times a weight and its class.
+    struct Laid {
+        const double* weights;
+        std::size_t size;
+        bool dense;
+    };
+    Laid laid(TermId id) const {
+        const Row& here = row(id);
+        return {shards_[id.shard].weights.data() + here.offset, here.size, here.dense != 0};
+    }
+    static std::uint64_t label(const double* weight) { return std::bit_cast<std::uint64_t>(weight[1]); }
+
+    void expect_row(TermId id) const { __builtin_prefetch(&row(id)); }
+    void expect_weights(TermId id) const {
+        for (const int line : {0, 64, 128}) __builtin_prefetch(reinterpret_cast<const char*>(laid(id).weights) + line);
+    }
+
     // Adds factor(entry) times its weights to the scores, for each term of the vocabulary in a bag. Which kind of row a
     // term has is as good as chance: rows are sorted by kind without a branch, and their memory is asked for ahead of time.
     template <class Factor>
@@ -63,7 +80,7 @@ public:
         double sums[most_dense] = {};
         const auto expect_rows = [&](std::size_t first) {
             for (std::size_t i = first; i < std::min(first + together, bag.size()); ++i)
-                if (bag[i].term != Shard::absent) __builtin_prefetch(&row(bag[i].id()));
+                if (bag[i].term != Shard::absent) expect_row(bag[i].id());
         };
         expect_rows(0);
         for (std::size_t first = 0; first < bag.size(); first += together) {
@@ -91,7 +108,7 @@ public:
 private:
     static constexpr std::size_t lanes = 8, most_dense = 64;
 
-    struct Row {  // a weight for each class if `dense`, else `size` times a weight and its class; none outside the vocabulary
+    struct Row {  // see `Laid`; of size 0 outside the vocabulary
         std::uint64_t offset : 39 = 0, size : 24 = 0, dense : 1 = 0;
     };
     struct Rows {  // of a shard
@@ -99,7 +116,6 @@ private:
         Array<double> weights;
     };
 
-    static std::uint64_t label(const double* weight) { return std::bit_cast<std::uint64_t>(weight[1]); }
     const Row& row(TermId id) const { return shards_[id.shard].rows[id.term]; }
     std::size_t width() const { return (classes_ + lanes - 1) / lanes * lanes; }  // of a dense row
 

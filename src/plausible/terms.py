@@ -55,10 +55,11 @@ def log_odds(held: Held, counts: Counts, tokens: Tokens, rules: Rules, factors: 
     channels = [(False, a, a)] if len(counts.classes) == 2 else [(False, a, 0.0), (False, 0.0, REST * a)]
     if rules.pairs:
         channels.append((True, a, a))
+    style = RAW if rules.events == "odds" else DAMPED
     scorer = _native.Weighted(
         held.terms,
         held.documents,
-        **(RAW if rules.events == "odds" else DAMPED),
+        **(style | {"spread": 1.0} if rules.smoothing.share else style),
         least=(1, LEAST_PAIRS * held.unit),
         channels=channels,
         min_length=rules.min_length,

@@ -31,7 +31,7 @@ OF_ATTRIBUTES = Smoothing(m=4.0, share=True)
 """What few ratings say of an attribute is drawn to what is usual of it."""
 RULES = Rules(
     events="weighted",
-    smoothing=Smoothing(a=0.1),
+    smoothing=Smoothing(a=0.03, share=True),
     by_column={variable.name: OF_ATTRIBUTES for variable in READING.columns.attributes},
 )
 
