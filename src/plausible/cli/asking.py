@@ -248,8 +248,8 @@ def explain(
         return
     if given or do:
         raise CallError("--given and --do are for networks; this is a model of documents")
-    from plausible.answers import explain as why
     from plausible.files.model import load_model
+    from plausible.reasons import explain as why
 
     model = load_model(model_file)
     result = why(model, _single(model, source, where, encoding, row), label, against)
@@ -317,8 +317,8 @@ def words(model_file: str, label: str | None, top: int, format_: show.Format | N
 
     `ratio` is how much more probable the word is in the class than in the others.
     """
-    from plausible.answers import words as words_of
     from plausible.files.model import load_model
+    from plausible.keywords import words as words_of
 
     model = load_model(model_file)
     columns = ["class", "word", "ratio", "probability", "seen", "seen_elsewhere"]

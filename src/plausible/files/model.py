@@ -26,14 +26,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from plausible.calibration import Calibration
-from plausible.columns import PAIRS, Columns
+from plausible.columns import PAIRS, Columns, Reading
 from plausible.counts import Counts, Family
 from plausible.errors import CallError
 from plausible.expected import Expected
 from plausible.files import NETWORK_START
 from plausible.files.archive import array, npy, only, packed, unpacked
 from plausible.files.atomic import replacing
-from plausible.model import Model, Reading
+from plausible.model import Model
 from plausible.priors import Rules, Smoothing
 from plausible.schema import Variable
 from plausible.text import Tokens

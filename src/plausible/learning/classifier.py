@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from plausible.cells import Batch, names_of
-from plausible.columns import PAIRS, Columns, Said, Uncut, choose_columns
+from plausible.columns import PAIRS, Columns, Reading, Said, Uncut, choose_columns
 from plausible.encode import batches, labelled
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.learning.ahead import ahead
 from plausible.learning.sample import Sample
-from plausible.model import Model, Reading
+from plausible.model import Model
 from plausible.priors import Rules, Smoothing, parsed
 from plausible.sources import Source, open_source
 from plausible.text import Tokens
