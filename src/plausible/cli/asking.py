@@ -237,7 +237,7 @@ def explain(
 
     Of a network, the findings for and against a state of VARIABLE, and how probable that is without each.
     """
-    from plausible.files import is_network
+    from plausible.files.formats import is_network
 
     if is_network(model_file):
         from plausible.cli.insight import network_reasons
@@ -354,7 +354,7 @@ def info(model_file: str, given: tuple[str, ...], do: tuple[str, ...], format_: 
     import os
 
     from plausible.about import described, settings
-    from plausible.files import is_network
+    from plausible.files.formats import is_network
 
     if is_network(model_file):
         from plausible.cli.insight import network_info
