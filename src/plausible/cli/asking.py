@@ -44,7 +44,7 @@ def _read(
     if source.notes:
         from plausible.learning.classifier import say_notes
 
-        say_notes(source.notes, source.name)
+        say_notes(source.notes)
 
 
 where_option = click.option("--where", metavar="SQL", help="Only the rows of a table for which this holds.")

@@ -149,7 +149,7 @@ def _add(bags: Bags, model: Model, options: Options, threads: int) -> int:
     columns = replace(learned_columns(source, model.reading.columns), target=None)
     for batch in batches(source, columns):
         bags.add(batch.texts, threads)
-    say_notes(source.notes, source.name)
+    say_notes(source.notes)
     return bags.native.size - before
 
 
