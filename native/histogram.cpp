@@ -55,7 +55,8 @@ public:
         for (std::size_t k = 0; k < order.size(); ++k) {
             const std::int64_t first = keys_[order[k]] << level_;
             low.push_back(number(first));
-            high.push_back(number(first + ((std::int64_t{1} << level_) - 1)));
+            const std::int64_t last = first + ((std::int64_t{1} << level_) - 1);
+            high.push_back(number(last == negative_zero ? last - 1 : last));
             for (std::size_t c = 0; c < std::min(classes, classes_); ++c) counts[k * classes + c] = counts_[order[k] * width_ + c];
         }
         const std::size_t rows = order.size();
@@ -65,6 +66,7 @@ public:
 
 private:
     static constexpr std::uint32_t empty = std::numeric_limits<std::uint32_t>::max();
+    static constexpr std::int64_t negative_zero = -1;  // equal to 0, which is counted as the positive one
 
     // Whole numbers in the order of the numbers, and back.
     static std::int64_t ordered(double value) {

@@ -62,6 +62,14 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """How documents were read, so that new ones are read the same way."""
+
+    columns: Columns = Columns()
+    headers: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Uncut(Variable):
     """A continuous variable that is to be cut into intervals by what is learned of it.
 

@@ -14,8 +14,8 @@ from plausible import calibration
 from plausible.bins import interval_variable
 from plausible.calibration import Calibration
 from plausible.cells import encoded
-from plausible.columns import Columns
-from plausible.model import Model, Reading
+from plausible.columns import Columns, Reading
+from plausible.model import Model
 from plausible.priors import Rules, Smoothing
 from plausible.reader.store import Item
 from plausible.schema import Variable
