@@ -234,11 +234,11 @@ private:
         row.room = room;
     }
 
-    std::vector<Slot> slots_;
+    Array<Slot> slots_;
     std::size_t mask_ = 0;
-    std::vector<Term> terms_;
-    std::vector<char> bytes_;
-    std::vector<Cell> cells_;
+    Array<Term> terms_;
+    Array<char> bytes_;
+    Array<Cell> cells_;
     std::vector<std::vector<std::uint64_t>> free_;
 };
 

@@ -5,18 +5,23 @@
 #include <numeric>
 
 Weighted::Weighted(Terms& terms, std::vector<std::uint64_t> documents, Style style, std::vector<Channel> channels,
-                   std::size_t min_length, std::unordered_set<std::string> stop)
-    : terms_(terms), documents_(std::move(documents)), style_(style), channels_(std::move(channels)) {
+                   std::size_t min_length, std::unordered_set<std::string> stop, int threads)
+    : terms_(terms), documents_(std::move(documents)), style_(style), channels_(std::move(channels)), threads_(threads) {
     version_ = terms_.version();
     all_documents_ = std::accumulate(documents_.begin(), documents_.end(), std::uint64_t{0});
     for (const Channel& channel : channels_) {
         grams_used_ |= channel.grams;
         if (!(channel.own > 0) && !(channel.rest > 0)) throw std::invalid_argument("a channel needs a smoothing above 0");
     }
-    for (View& view : views_) view.class_sums.assign(classes(), 0);
-    std::vector<std::uint64_t> with[2];  // documents with each term that takes part
+    struct Found {
+        View views[2];
+        std::vector<std::uint64_t> with[2];  // documents with each term that takes part
+    };
+    std::vector<Found> found(Table::shards);
     rows_.resize(Table::shards);
-    for (std::uint32_t s = 0; s < Table::shards; ++s) {
+    share(Table::shards, 1, threads, [&](int, std::size_t s) {
+        Found mine;
+        for (View& view : mine.views) view.class_sums.assign(classes(), 0);
         const Shard& shard = terms_.table().part(s);
         rows_[s].resize(shard.size());
         for (std::uint32_t t = 0; t < shard.size(); ++t) {
@@ -36,18 +41,28 @@ Weighted::Weighted(Terms& terms, std::vector<std::uint64_t> documents, Style sty
             });
             if (row.documents == 0) row.fits = false;
             if (!inside(row, gram)) continue;
-            View& view = views_[gram];
+            View& view = mine.views[gram];
             ++view.terms;
             view.all += row.sum;
-            with[gram].push_back(row.documents);
+            mine.with[gram].push_back(row.documents);
             row.factor = rarity(row.documents, all_documents_, gram);
             shard.each(t, [&](const Cell& cell) { view.class_sums[cell.label] += seen(cell); });
         }
-    }
-    // Summed in the order of size, so that the sum does not depend on the order in which terms were met.
+        found[s] = std::move(mine);
+    });
     for (std::size_t gram = 0; gram < 2; ++gram) {
-        std::sort(with[gram].begin(), with[gram].end());
-        for (const auto documents_with : with[gram]) views_[gram].spread += spread(documents_with);
+        View& view = views_[gram];
+        view.class_sums.assign(classes(), 0);
+        std::vector<std::uint64_t> with;
+        for (const Found& some : found) {
+            view.terms += some.views[gram].terms;
+            view.all += some.views[gram].all;
+            for (std::size_t c = 0; c < classes(); ++c) view.class_sums[c] += some.views[gram].class_sums[c];
+            with.insert(with.end(), some.with[gram].begin(), some.with[gram].end());
+        }
+        // Summed in the order of size, so that the sum does not depend on the order in which terms were met.
+        std::sort(with.begin(), with.end());
+        for (const auto documents_with : with) view.spread += spread(documents_with);
     }
 }
 
@@ -201,8 +216,9 @@ void Weighted::lay_out() const {
     if (factors_.empty()) throw std::logic_error("the channels are not folded");
     const std::lock_guard lock(laying_out_);
     if (laid_out_) return;
-    for (std::uint32_t s = 0; s < Table::shards; ++s)
-        for (std::uint32_t t = 0; t < rows_[s].size(); ++t) lay_out(TermId{s, t});
+    share(Table::shards, 1, threads_, [&](int, std::size_t s) {
+        for (std::uint32_t t = 0; t < rows_[s].size(); ++t) lay_out(TermId{static_cast<std::uint32_t>(s), t});
+    });
     laid_out_ = true;
 }
 

@@ -31,7 +31,7 @@ struct Channel {
 class Weighted {
 public:
     Weighted(Terms& terms, std::vector<std::uint64_t> documents, Style style, std::vector<Channel> channels,
-             std::size_t min_length, std::unordered_set<std::string> stop);
+             std::size_t min_length, std::unordered_set<std::string> stop, int threads);
 
     std::size_t classes() const { return documents_.size(); }
     std::size_t channels() const { return channels_.size(); }
@@ -106,6 +106,7 @@ private:
     Style style_;
     std::vector<Channel> channels_;
     bool grams_used_ = false;
+    int threads_;
     View views_[2];
     std::vector<std::vector<Row>> rows_;
     std::vector<double> factors_;

@@ -98,6 +98,8 @@ class Model:
         self.counts = counts or Counts(_families(self.tokens, self.reading.columns))
         self.calibration = calibration
         self.expected = expected
+        self.threads: int | None = None
+        """How many threads have taught it last, and may estimate it; all processors if none is said."""
         self.choice = ""
         """What `--model auto` chose, and why."""
         self._estimated: tuple[int, Calibration | None, _native.Scorer | _native.Weighted, _native.Terms] | None = None
@@ -163,6 +165,7 @@ class Model:
         paired = self.reading.columns.paired
         if paired:
             cells = {**cells, PAIRS: [cells[name] for name in paired]}
+        self.threads = threads
         self.counts.add(cells, labels, threads or default_threads(), weights)
 
     def forget(self, documents: Documents, labels: Labels, weights: Any = None) -> None:
@@ -267,11 +270,12 @@ class Model:
                 raise ModelError("the model has learned nothing yet; learn documents first")
             if not self.has_text:
                 raise ModelError(f"the model has no text; its columns are {_described(self)}")
-            held = Held(self.terms, [int(count) for count in self.counts.documents])
+            threads = self.threads or default_threads()
+            held = Held(self.terms, [int(count) for count in self.counts.documents], 1, threads)
             if self.expected is not None:
                 if self.rules.events == "bernoulli":
                     raise ModelError("a model of unlabelled documents takes no bernoulli events; choose others")
-                held = Held(*together(self.counts, self.expected), UNIT)
+                held = Held(*together(self.counts, self.expected), UNIT, threads)
             scorer: _native.Scorer | _native.Weighted
             if self.rules.log_odds:
                 factors = self.calibration.factors if self.calibration else ()
