@@ -86,7 +86,8 @@ class StarRows:
         starts, holders, held = self.by_feature
         sizes = np.diff(starts)[features]
         entries = np.repeat(starts[features] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
-        return np.bincount(holders[entries], held[entries] * np.repeat(times, sizes).astype(np.float64), self.count)
+        products = held[entries].astype(np.float64) * np.repeat(times, sizes)
+        return np.bincount(holders[entries], products, self.count).astype(np.float64)
 
     def totals(self) -> tuple[Array, Moments]:
         """How often each feature is there, and the moments of each column of numbers."""
@@ -187,16 +188,21 @@ class StarPrior:
 def e_step(rows: StarRows, star: Star, threads: int) -> tuple[StarCounts, float]:
     """Expected counts, and ln P(D | h)."""
     logs, log_weights, scales, means, precisions = star._arrays()
-    entries = (rows.starts, rows.features, rows.times)
-    rest = (logs, log_weights, rows.numbers, scales, means, precisions, threads)
+    starts, features, times, numbers = rows.starts, rows.features, rows.times, rows.numbers
     if rows.by_feature is None:
-        n, features, sums, log_likelihood = _native.star_step(*entries, *rest)
+        n, seen, sums, log_likelihood = _native.star_step(
+            starts, features, times, logs, log_weights, numbers, scales, means, precisions, threads
+        )
     else:
-        n, features, sums, log_likelihood = _native.feature_step(*entries, *rows.by_feature, *rest)
+        by_feature, holders, held = rows.by_feature
+        n, seen, sums, log_likelihood = _native.feature_step(
+            starts, features, times, by_feature, holders, held,
+            logs, log_weights, numbers, scales, means, precisions, threads,
+        )  # fmt: skip
     about = Moments.about(
         means.reshape(-1, 1), sums[:, 0].ravel(), sums[:, 1].reshape(-1, 1), sums[:, 2].reshape(-1, 1)
     )
-    return StarCounts(n, features, about), log_likelihood
+    return StarCounts(n, seen, about), log_likelihood
 
 
 def posterior(rows: StarRows, star: Star, threads: int) -> tuple[Array, Array]:
