@@ -12,7 +12,7 @@ from plausible.learning.mixtures.stars import Star, StarRows
 
 Indices = NDArray[np.intp]
 
-ROUNDS = 6
+ROUNDS = 3
 """Of spherical k-means, before EM goes on from it."""
 
 
