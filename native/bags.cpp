@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -197,6 +198,39 @@ private:
     std::vector<Row> rows_;
 };
 
+// What each term counts: ln(1 + times) * rarity, the norm of each row brought to `norm`.
+arrays::Out<float> weigh(const arrays::In<std::int64_t, 1>& starts, const arrays::Ints& terms, const arrays::Doubles& times,
+                         const arrays::Doubles& rarity, double norm, int threads) {
+    const std::size_t size = terms.shape(0), rows = starts.shape(0) - 1;
+    const std::int64_t* from = starts.data();
+    if (starts.shape(0) == 0 || times.shape(0) != size || from[0] != 0 || from[rows] != static_cast<std::int64_t>(size))
+        throw std::invalid_argument("the rows don't fit the terms");
+    for (std::size_t i = 0; i < rows; ++i)
+        if (from[i] > from[i + 1]) throw std::invalid_argument("starts must not fall");
+    std::vector<float> weights(size);
+    {
+        const nb::gil_scoped_release release;
+        std::vector<double> damped(64);
+        for (std::size_t i = 0; i < damped.size(); ++i) damped[i] = std::log1p(static_cast<double>(i));
+        share(rows, 256, threads, [&](int, std::size_t i) {
+            std::vector<double> masses;
+            double squares = 0;
+            for (std::int64_t e = from[i]; e < from[i + 1]; ++e) {
+                const auto term = static_cast<std::size_t>(terms.data()[e]);
+                if (term >= rarity.shape(0)) throw std::invalid_argument("a term is out of range");
+                const double often = times.data()[e];
+                const auto whole = static_cast<std::size_t>(std::max(often, 0.0));
+                const double mass = (whole < damped.size() && static_cast<double>(whole) == often ? damped[whole] : std::log1p(often)) * rarity.data()[term];
+                masses.push_back(mass);
+                squares += mass * mass;
+            }
+            const double scale = squares > 0 ? norm / std::sqrt(squares) : 0;
+            for (std::size_t e = 0; e < masses.size(); ++e) weights[static_cast<std::size_t>(from[i]) + e] = static_cast<float>(masses[e] * scale);
+        });
+    }
+    return arrays::out(std::move(weights), {size});
+}
+
 }  // namespace
 
 void bind_bags(nb::module_& m) {
@@ -209,4 +243,6 @@ void bind_bags(nb::module_& m) {
              "hold each; and of each document the start of its entries, their terms, and how often each is there.")
         .def("rows_of", &Bags::rows_of, "terms"_a, "threads"_a = 1, "The starts, terms and times over terms that are known, one a line.")
         .def_prop_ro("size", &Bags::size);
+    m.def("weigh", &weigh, "starts"_a, "terms"_a, "times"_a, "rarity"_a, "norm"_a, "threads"_a = 1,
+          "What each term of each row counts: ln(1 + times) * rarity, scaled so that the squares of a row sum to norm^2.");
 }

@@ -23,6 +23,7 @@ NB_MODULE(_native, m) {
     bind_rows(m);
     bind_sampling(m);
     bind_gaussians(m);
+    bind_sparse(m);
     bind_stars(m);
     bind_bags(m);
 }

@@ -21,5 +21,6 @@ void bind_loopy(nanobind::module_& m);
 void bind_rows(nanobind::module_& m);
 void bind_sampling(nanobind::module_& m);
 void bind_gaussians(nanobind::module_& m);
+void bind_sparse(nanobind::module_& m);
 void bind_stars(nanobind::module_& m);
 void bind_bags(nanobind::module_& m);

@@ -96,12 +96,12 @@ def test_masses_are_the_formula():
 
 
 def test_sparse_rows_beside_each_other():
-    one = Entries(np.array([0, 1, 1]), np.array([2], np.int32), np.array([1.0]))
-    two = Entries(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32), np.array([0.1, 0.2, 0.3]))
+    one = Entries(np.array([0, 1, 1]), np.array([2], np.int32), np.array([1.0], np.float32))
+    two = Entries(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32), np.array([0.5, 0.25, 4.0], np.float32))
     both = beside(one, two, 5)
     assert both.starts.tolist() == [0, 3, 4]
     assert both.features.tolist() == [2, 5, 6, 6]
-    assert both.times.tolist() == [1.0, 0.1, 0.2, 0.3]
+    assert both.times.tolist() == [1.0, 0.5, 0.25, 4.0]
 
 
 @settings(deadline=None, max_examples=30)

@@ -71,7 +71,7 @@ def encoded(source: Source, schema: Schema, words: Words | None = None, threads:
 
 
 def _with_words(rows: StarRows, entries: Entries, terms: int) -> StarRows:
-    times = np.ones(len(rows.features)) if rows.times is None else rows.times
+    times = np.ones(len(rows.features), np.float32) if rows.times is None else rows.times
     both = entries if not rows.size else beside(Entries(rows.starts, rows.features, times), entries, rows.size)
     return StarRows(*both, rows.numbers, (*rows.variables, (rows.size, rows.size + terms)))
 

@@ -12,7 +12,7 @@ from plausible.learning.mixtures.stars import Star, StarRows
 
 Indices = NDArray[np.intp]
 
-ROUNDS = 6
+ROUNDS = 3
 """Of spherical k-means, before EM goes on from it."""
 
 
@@ -27,10 +27,7 @@ def nearest(rows: StarRows, k: int, variances: Array, rng: np.random.Generator, 
     squares = _squares(rows)
 
     def distance(seed: int) -> Array:
-        own = np.zeros((rows.size, 1))
-        mine = slice(rows.starts[seed], rows.starts[seed + 1])
-        own[rows.features[mine], 0] = 1 if rows.times is None else rows.times[mine]
-        sparse = squares + squares[seed] - 2 * rows.product(own, threads)[:, 0]
+        sparse = squares + squares[seed] - 2 * rows.dots(seed, threads)
         sparse[np.abs(sparse) < 1e-12] = 0
         apart = (rows.numbers - rows.numbers[seed]) ** 2 / scale
         either = there != there[seed]
@@ -66,9 +63,9 @@ def directions(rows: StarRows, which: Indices, k: int, threads: int) -> tuple[In
 
 def _squares(rows: StarRows) -> Array:
     """Σ times² of each row."""
-    times = np.ones(len(rows.features)) if rows.times is None else rows.times**2
-    sums: Array = _native.sparse_product(rows.starts, rows.features, times, np.ones((rows.size, 1)), 1)
-    return sums[:, 0]
+    times = None if rows.times is None else rows.times.astype(np.float64) ** 2
+    owners = np.repeat(np.arange(rows.count), np.diff(rows.starts))
+    return np.bincount(owners, times, rows.count).astype(np.float64)
 
 
 def reseeded(star: Star, j: int, rows: StarRows, overall: Star, rng: np.random.Generator) -> Star:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 from plausible import _native
 from plausible.errors import CallError
 from plausible.learning.mixtures.moments import Array, Moments
+
+Times = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class StarRows:
     starts : (rows + 1,) int64
         Row i has the features[starts[i]:starts[i + 1]].
     features : int32
-    times : float64, or None
+    times : float32, or None
         How often each is there; once, if None.
     numbers : (rows, columns)
     variables : (first feature, end) of each variable, in order
@@ -40,10 +43,10 @@ class StarRows:
 
     starts: NDArray[np.int64]
     features: NDArray[np.int32]
-    times: Array | None
+    times: Times | None
     numbers: Array
     variables: tuple[tuple[int, int], ...]
-    by_feature: tuple[NDArray[np.int64], NDArray[np.int32], Array] | None = None
+    by_feature: tuple[NDArray[np.int64], NDArray[np.int32], Times] | None = None
 
     @property
     def count(self) -> int:
@@ -64,13 +67,27 @@ class StarRows:
 
     def turned(self) -> StarRows:
         """The same, with the rows of each feature beside."""
-        times = np.ones(len(self.features)) if self.times is None else self.times
-        return replace(self, by_feature=_native.sparse_transpose(self.starts, self.features, times, self.size))
+        by_feature = _native.sparse_transpose(self.starts, self.features, self.times, self.size)
+        return replace(self, by_feature=by_feature)
 
     def product(self, matrix: Array, threads: int) -> Array:
         """Rows, as vectors of times, by a matrix of one row a feature; shape (rows, columns of the matrix)."""
         product: Array = _native.sparse_product(self.starts, self.features, self.times, matrix, threads)
         return product
+
+    def dots(self, row: int, threads: int) -> Array:
+        """The products of all rows with one of them."""
+        mine = slice(self.starts[row], self.starts[row + 1])
+        features, times = self.features[mine], 1 if self.times is None else self.times[mine]
+        if self.by_feature is None:
+            own = np.zeros((self.size, 1))
+            own[features, 0] = times
+            return self.product(own, threads)[:, 0]
+        starts, holders, held = self.by_feature
+        sizes = np.diff(starts)[features]
+        entries = np.repeat(starts[features] - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+        products = held[entries].astype(np.float64) * np.repeat(times, sizes)
+        return np.bincount(holders[entries], products, self.count).astype(np.float64)
 
     def totals(self) -> tuple[Array, Moments]:
         """How often each feature is there, and the moments of each column of numbers."""
@@ -94,7 +111,7 @@ class StarCounts:
         return StarCounts(self.rows + other.rows, self.features + other.features, self.numbers + other.numbers)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Star:
     """Weights (k,), probabilities of features (size, k), means and variances of numbers (columns, k)."""
 
@@ -103,11 +120,18 @@ class Star:
     means: Array
     variances: Array
 
-    def _arrays(self) -> tuple[Array, ...]:
+    @cached_property
+    def log_tables(self) -> Array:
         with np.errstate(divide="ignore"):
-            logs, log_weights = np.log(self.tables), np.log(self.weights)
+            logs: Array = np.log(self.tables)
+        return logs
+
+    def _arrays(self) -> tuple[Array, ...]:
+        """What the core takes: ln P of features and components, and of Gaussians the scale, mean and precision."""
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(self.weights)
         scales = -0.5 * np.log(2 * math.pi * self.variances)
-        return logs, log_weights, scales, self.means, 1 / self.variances
+        return self.log_tables, log_weights, scales, self.means, 1 / self.variances
 
 
 class WordsPrior(NamedTuple):
@@ -147,7 +171,8 @@ class StarPrior:
         tables = np.empty_like(counts.features)
         for part, m_v, p in self.each():
             seen = counts.features[part]
-            tables[part] = (seen + (m_v * p)[:, None]) / (seen.sum(axis=0) + m_v)
+            np.add(seen, (m_v * p)[:, None], out=tables[part])
+            tables[part] /= seen.sum(axis=0) + m_v
         shape = (len(self.variances), k)
         n, squares = counts.numbers.n.reshape(shape), counts.numbers.squares.reshape(shape)
         variances = (squares + m * self.variances[:, None]) / (n + m)
@@ -155,24 +180,29 @@ class StarPrior:
 
     def log_density(self, star: Star) -> float:
         """Σ m p ln θ − m/2 Σ (ln σ² + V / σ²); a constant is left out."""
-        tables = sum(m_v * float((p @ np.log(star.tables[part])).sum()) for part, m_v, p in self.each())
+        tables = sum(m_v * float((p @ star.log_tables[part]).sum()) for part, m_v, p in self.each())
         numbers = float((np.log(star.variances) + self.variances[:, None] / star.variances).sum())
         return tables - self.m * numbers / 2
 
 
 def e_step(rows: StarRows, star: Star, threads: int) -> tuple[StarCounts, float]:
     """Expected counts, and ln P(D | h)."""
-    if rows.by_feature is not None:
-        shares, log_rows = posterior(rows, star, threads)
-        return expected(rows, shares, threads), float(log_rows.sum())
     logs, log_weights, scales, means, precisions = star._arrays()
-    n, features, sums, log_likelihood = _native.star_step(
-        rows.starts, rows.features, rows.times, logs, log_weights, rows.numbers, scales, means, precisions, threads
-    )
+    starts, features, times, numbers = rows.starts, rows.features, rows.times, rows.numbers
+    if rows.by_feature is None:
+        n, seen, sums, log_likelihood = _native.star_step(
+            starts, features, times, logs, log_weights, numbers, scales, means, precisions, threads
+        )
+    else:
+        by_feature, holders, held = rows.by_feature
+        n, seen, sums, log_likelihood = _native.feature_step(
+            starts, features, times, by_feature, holders, held,
+            logs, log_weights, numbers, scales, means, precisions, threads,
+        )  # fmt: skip
     about = Moments.about(
         means.reshape(-1, 1), sums[:, 0].ravel(), sums[:, 1].reshape(-1, 1), sums[:, 2].reshape(-1, 1)
     )
-    return StarCounts(n, features, about), log_likelihood
+    return StarCounts(n, seen, about), log_likelihood
 
 
 def posterior(rows: StarRows, star: Star, threads: int) -> tuple[Array, Array]:

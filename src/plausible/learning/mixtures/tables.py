@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible import _native
 from plausible.errors import CallError, DataError, PlausibleWarning
 from plausible.learning.em import Step, Stopped, Vector, em
-from plausible.learning.mixtures.moments import Array
+from plausible.learning.mixtures.moments import Array, Moments
 from plausible.learning.mixtures.reading import encoded, learned_rows, schema_of
 from plausible.learning.mixtures.seeds import directions, nearest, reseeded
 from plausible.learning.mixtures.stars import (
@@ -27,7 +28,6 @@ from plausible.learning.mixtures.stars import (
     WordsPrior,
     count,
     e_step,
-    expected,
     posterior,
 )
 from plausible.learning.mixtures.words import SURE, WHOLE, Words
@@ -40,7 +40,7 @@ Indices = NDArray[np.intp]
 
 ROWS, DOCUMENTS = 1.0, 20.0
 """What the prior is worth by default: of a column, and of the words of a collection."""
-SAMPLE = 200
+SAMPLE = 100
 """Documents a component among which starts are compared."""
 
 
@@ -226,7 +226,7 @@ def mixture_of_rows(
         Starts from seeds far from one another, 10 by default; the best is kept. Of documents it is 3, in a sample, and
         only the best is climbed from.
     tolerance, max_iterations, max_seconds, progress
-        As in `plausible.learning.em`; the tolerance is 1e-9, and 3e-5 with text.
+        As in `plausible.learning.em`; the tolerance is 1e-9, and 1e-4 with text.
     """
     threads, rng = threads or os.cpu_count() or 1, np.random.default_rng(seed)
     if k < 1 or (restarts is not None and restarts < 1):
@@ -234,7 +234,7 @@ def mixture_of_rows(
     if k > rows.count:
         raise CallError(f"k is {k}, but there are {rows.count} rows: choose k of at most {rows.count}")
     limits: dict[str, Any] = {
-        "tolerance": tolerance if tolerance is not None else 1e-9 if words is None else 3e-5,
+        "tolerance": tolerance if tolerance is not None else 1e-9 if words is None else 1e-4,
         "max_iterations": max_iterations,
         "max_seconds": max_seconds,
         "progress": progress,
@@ -314,7 +314,7 @@ def _climbed(
         overall,
         sizes,
         assigned,
-        tuple(_exemplars(shares, fit, star.weights, j) for j in range(k)),
+        tuple(_exemplars(np.flatnonzero(assigned == j), shares[:, j], fit) for j in range(k)),
         fitted.log_likelihood,
         fitted.objective,
         fitted.iterations,
@@ -345,11 +345,12 @@ def _louder(rows: StarRows, words: Words) -> tuple[StarRows, Words]:
 
 
 def _prior(rows: StarRows, schema: Schema, prior: float | None) -> StarPrior:
-    variances = _variances(rows, schema)
+    features, numbers = rows.totals()
+    variances = _variances(rows, numbers, schema)
     words = None
     if any(v.kind == "text" for v in schema.variables):
         first, end = rows.variables[-1]
-        seen = rows.totals()[0][first:end]
+        seen = features[first:end]
         mass = float(seen.sum())
         shares = (seen + 0.01 * mass / len(seen)) / (1.01 * mass)  # no word is impossible, even in a part of the rows
         worth = min(DOCUMENTS, rows.count / 50) if prior is None else prior
@@ -359,15 +360,16 @@ def _prior(rows: StarRows, schema: Schema, prior: float | None) -> StarPrior:
 
 def _holding(rows: StarRows, shares: Array, threads: int) -> Array:
     """Of the words, the share of each component's documents that hold them, and of all."""
-    first, _ = rows.variables[-1]
-    held = expected(replace(rows, times=None).turned(), np.column_stack([shares, np.ones(rows.count)]), threads)
-    holding: Array = held.features[first:] / np.maximum(held.rows, 1e-300)
+    assert rows.by_feature is not None
+    starts, holders, _ = rows.by_feature
+    each = np.column_stack([shares, np.ones(rows.count)])
+    held: Array = _native.sparse_product(starts, holders, None, each, threads)
+    holding: Array = held[rows.variables[-1][0] :] / np.maximum(each.sum(axis=0), 1e-300)
     return holding
 
 
-def _variances(rows: StarRows, schema: Schema) -> Array:
+def _variances(rows: StarRows, whole: Moments, schema: Schema) -> Array:
     """Of each column of numbers, none of which may be empty or constant."""
-    _, whole = rows.totals()
     numeric = [v.name for v in schema.variables if v.kind == "continuous"]
     low, high = np.fmin.reduce(rows.numbers), np.fmax.reduce(rows.numbers)
     for d, name in enumerate(numeric):
@@ -392,10 +394,9 @@ def _taken(star: Star, order: Indices) -> Star:
     )
 
 
-def _exemplars(shares: Array, log_rows: Array, weights: Array, j: int, most: int = 5) -> Indices:
-    """The rows of component j that it makes most probably: ln P(row | j) = ln P(j | row) + ln P(row) − ln P(j)."""
-    own = np.flatnonzero(shares.argmax(axis=1) == j)
-    fit = np.log(shares[own, j]) + log_rows[own] - math.log(weights[j]) if own.size else np.empty(0)
+def _exemplars(own: Indices, shares: Array, log_rows: Array, most: int = 5) -> Indices:
+    """A component's own rows that it makes most probably: ln P(row | j) + ln P(j) = ln P(j | row) + ln P(row)."""
+    fit = np.log(shares[own]) + log_rows[own]
     return own[np.argsort(-fit, kind="stable")[:most]]
 
 

@@ -37,7 +37,7 @@ class Entries(NamedTuple):
 
     starts: NDArray[np.int64]
     features: NDArray[np.int32]
-    times: Array
+    times: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,7 @@ class Words:
         """Documents over these terms; others are skipped."""
         raw = "".join(f"{term}\n" for term in self.terms).encode()
         starts, features, times = bags.native.rows_of(raw, threads)
-        return self._weighed(starts, features, times)
-
-    def _weighed(self, starts: NDArray[np.int64], features: NDArray[np.int32], times: Array) -> Entries:
-        mass = np.log1p(times) * self.rarity[features]
-        squares = np.concatenate([[0.0], np.cumsum(mass * mass)])
-        norms = np.sqrt(np.maximum(squares[starts[1:]] - squares[starts[:-1]], 0))
-        scale = self.part / np.where(norms > 0, norms, 1)
-        return Entries(starts, features, mass * np.repeat(scale, np.diff(starts)))
+        return Entries(starts, features, _native.weigh(starts, features, times, self.rarity, self.part, threads))
 
     @classmethod
     def of(cls, bags: Bags, name: str, stop: Iterable[str], threads: int) -> tuple[Words, Entries]:
@@ -76,7 +69,9 @@ class Words:
                 "there is nothing to tell clusters by"
             )
         words = cls(bags.tokens, tuple(raw.decode().split("\n")[:-1]), np.log((count + 1) / (documents + 0.5)))
-        return words, words._weighed(starts, features, times)
+        return words, Entries(
+            starts, features, _native.weigh(starts, features, times, words.rarity, words.part, threads)
+        )
 
 
 class Bags:
@@ -94,7 +89,7 @@ def beside(first: Entries, second: Entries, offset: int) -> Entries:
     sizes = np.diff(first.starts), np.diff(second.starts)
     starts = first.starts + second.starts
     features = np.empty(len(first.features) + len(second.features), np.int32)
-    times = np.empty(len(features))
+    times = np.empty(len(features), np.float32)
     places = (
         np.repeat(starts[:-1] - first.starts[:-1], sizes[0]) + np.arange(len(first.features)),
         np.repeat(starts[:-1] + sizes[0] - second.starts[:-1], sizes[1]) + np.arange(len(second.features)),
