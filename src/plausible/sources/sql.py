@@ -125,15 +125,18 @@ def typed_reader(
     numeric = frozenset(column for column, of in types.items() if _NUMERIC.fullmatch(of))
     plain = frozenset(column for column, of in types.items() if of in _PLAIN)
 
-    def first_texts(held: DuckDBPyRelation, texts: Sequence[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+
+    def known_texts(held: DuckDBPyRelation, texts: Sequence[str]) -> dict[str, list[str]]:
         """The texts in the first rows of the columns that hold few."""
-        chosen = ", ".join(f"{_quoted(column)}::varchar" for column in texts)
-        stream = _native.ArrowColumns(held.limit(ROWS_TO_CODE).project(chosen).__arrow_c_stream__(), [])
-        while stream.next(ROWS_TO_CODE) is not None:
-            pass
-        found = {column: stream.states(at, 0) for at, column in enumerate(texts)}
-        fit = {column: states for column, states in found.items() if 0 < len(states) <= MOST_CODES}
-        return {column: states for column, states in fit.items() if not any("\0" in state for state in states)}
+        unseen = [column for column in texts if column not in found]
+        if unseen:
+            chosen = ", ".join(f"{_quoted(column)}::varchar" for column in unseen)
+            stream = _native.ArrowColumns(held.limit(ROWS_TO_CODE).project(chosen).__arrow_c_stream__(), [])
+            while stream.next(ROWS_TO_CODE) is not None:
+                pass
+            found.update((column, stream.states(at, 0)) for at, column in enumerate(unseen))
+        return {column: found[column] for column in texts if _fits_a_byte(found[column])}
 
     def read(wanted: tuple[str, ...], numbers: frozenset[str]) -> Generator[Table]:
         texts = [column for column in wanted if column not in numbers]
@@ -141,7 +144,7 @@ def typed_reader(
         first = 1
         try:
             with relation() as held:
-                known = first_texts(held, texts) if look and texts else {}
+                known = known_texts(held, texts) if look else {}
                 columns = held.project(_typed_columns(wanted, numbers))
                 if known:
                     columns = columns.project(_coded_columns(wanted, known)).project(_with_others(wanted, known))
@@ -166,6 +169,10 @@ def typed_reader(
         return read(wanted, numbers) if numbers <= numeric and {*wanted} - numbers <= plain else None
 
     return typed
+
+
+def _fits_a_byte(states: Sequence[str]) -> bool:
+    return 0 < len(states) <= MOST_CODES and not any("\0" in state for state in states)
 
 
 def _typed_columns(wanted: Sequence[str], numbers: frozenset[str]) -> str:
