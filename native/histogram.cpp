@@ -87,6 +87,10 @@ private:
     void add(std::int64_t key, std::size_t label, double weight) {
         if (label >= width_) widen(std::max(label + 1, 2 * width_));
         classes_ = std::max(classes_, label + 1);
+        if (last_ < keys_.size() && keys_[last_] == key) {  // columns that need cutting often hold one value in most rows
+            counts_[last_ * width_ + label] += weight;
+            return;
+        }
         std::size_t at = slot(key);
         if (slots_[at] == empty) {
             if (keys_.size() == most_) {
@@ -102,7 +106,8 @@ private:
                 at = slot(key);
             }
         }
-        counts_[slots_[at] * width_ + label] += weight;
+        last_ = slots_[at];
+        counts_[last_ * width_ + label] += weight;
     }
 
     void widen(std::size_t width) {
@@ -138,7 +143,7 @@ private:
 
     std::size_t most_;
     int level_ = 0;
-    std::size_t classes_ = 0, width_ = 1;
+    std::size_t classes_ = 0, width_ = 1, last_ = 0;
     std::vector<std::int64_t> keys_;
     std::vector<double> counts_;  // width_ for each key
     std::vector<std::uint32_t> slots_;
