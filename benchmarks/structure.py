@@ -1,6 +1,6 @@
 """Learning of structure and tables beside pyAgrum and pybnesian, in the same run: Markdown tables.
 
-    python benchmarks/structure.py [k2] [climb] [pc] [ges] [fit] [gaussian] [--shared ../shared] [--large]
+    python benchmarks/structure.py [k2] [climb] [pc] [ges] [gaussian] [--shared ../shared] [--large]
 
 Everyone has the data in memory and one thread; our time includes making sets of bits of the codes. Times are those of
 the processor, runs take turns, and a ratio is the median of the peer's time over ours: above 1 ours is faster.
@@ -32,7 +32,6 @@ from plausible.files.bif import read_bif
 from plausible.files.formats import read
 from plausible.graph import Graph
 from plausible.infer.gaussian import sample_mixed
-from plausible.learning.fit import fit
 from plausible.learning.structure import Structure, ges, hill_climb, k2, pc, score_graph, tabu
 from plausible.network import Network
 
@@ -208,6 +207,13 @@ def bench_pc(shared: Path, sizes: list[int]) -> None:
             name, milliseconds(t["ours"]), milliseconds(t["agrum"]), ratio(t["agrum"], t["ours"]),
             distance(network, gave["ours"].graph), distance(network, gave["agrum"]),
         )  # fmt: skip
+    heading("PC-stable on 10 samples", "distance, median, ours", "pyAgrum", "distances, ours", "pyAgrum")
+    alarm = read_bif(shared / "bif/alarm.bif.gz")
+    for rows in sizes:
+        samples = [sample(alarm, rows, seed) for seed in range(10)]
+        ours = [distance(alarm, pc(cases).graph) for cases in samples]
+        peers = [distance(alarm, agrum_pc(Agrum(cases))) for cases in samples]
+        line(f"ALARM {rows:,}", statistics.median(ours), statistics.median(peers), ours, peers)
 
 
 def agrum_pc(peer: Agrum) -> Any:
@@ -226,7 +232,7 @@ def agrum_pc(peer: Agrum) -> Any:
         return str(error)
 
 
-def distance(network: Network, found: Any) -> object:
+def distance(network: Network, found: Any) -> Any:
     """Between classes; a peer's own arrows and edges are taken as they are."""
     true = network.graph.equivalence_class()
     if isinstance(found, Graph):
@@ -253,29 +259,6 @@ def bench_ges(shared: Path, sizes: list[int]) -> None:
             found.append(true.distance(ges(cases).pattern))
             taken.append(time.process_time() - start)
         line(f"ALARM {rows:,}", f"{statistics.median(taken):.2f}", f"{max(taken):.2f}", statistics.median(found), found)
-
-
-def bench_fit(shared: Path, sizes: list[int]) -> None:
-    alarm = read_bif(shared / "bif/alarm.bif.gz")
-    heading("maximum likelihood", "ours, ms", "pyAgrum, ms", "× pyAgrum", "pybnesian, ms", "× pybnesian")
-    for rows in sizes:
-        cases = sample(alarm, rows, 1)
-        peer, table = Agrum(cases), batch(cases)
-        dag = gum.BayesNet(peer.template)
-        for parent, child in alarm.graph.arcs:
-            dag.addArc(parent, child)
-        calls: dict[str, Callable[[], Any]] = {
-            "ours": lambda cases=cases: fit(
-                alarm, Cases(cases.variables, cases.codes, threads=1), "maximum-likelihood"
-            ),
-            "agrum": lambda peer=peer, dag=dag: peer.parameters(dag.dag()),
-            "pybnesian": lambda table=table: pbn.DiscreteBN(list(alarm.names), list(alarm.graph.arcs)).fit(table),
-        }
-        t, _ = take_turns(calls, 7)
-        line(
-            f"ALARM {rows:,}", milliseconds(t["ours"]), milliseconds(t["agrum"]), ratio(t["agrum"], t["ours"]),
-            milliseconds(t["pybnesian"]), ratio(t["pybnesian"], t["ours"]),
-        )  # fmt: skip
 
 
 def bench_gaussian(shared: Path, sizes: list[int]) -> None:
@@ -317,7 +300,7 @@ def bnesian_pc(table: pa.RecordBatch) -> Any:
 
 
 def main() -> None:
-    every = {"k2": bench_k2, "climb": bench_climb, "pc": bench_pc, "ges": bench_ges, "fit": bench_fit}
+    every = {"k2": bench_k2, "climb": bench_climb, "pc": bench_pc, "ges": bench_ges}
     every["gaussian"] = bench_gaussian
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", choices=[[], *every], default=[])

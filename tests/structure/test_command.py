@@ -90,3 +90,17 @@ def test_a_time_limit_is_said(monkeypatch, capsys, table):
     status, _, said = run(monkeypatch, capsys, table, "--method", "hill-climb", "--seconds", "0")
     assert status == 0
     assert "Note: stopped after 1 steps; this is the best network so far" in said
+
+
+@pytest.mark.parametrize("how", ["--bootstrap", "--mcmc"])
+def test_how_sure_arcs_are_with_gaps_names_the_method_that_can_have_them(monkeypatch, capsys, tmp_path, how):
+    path = tmp_path / "gaps.csv"
+    path.write_text("rain,wet\n" + "no,no\nyes,yes\n,yes\n" * 20)
+    status, rows, said = run(monkeypatch, capsys, str(path), how, "20")
+    assert status
+    assert not rows
+    for part in ("column 'rain'", "--drop", "structural EM"):
+        assert part in said
+    status, _, said = run(monkeypatch, capsys, str(path))
+    assert status == 0
+    assert "structural EM" in said

@@ -54,6 +54,28 @@ def test_a_batch_equals_its_tables_and_does_not_depend_on_threads():
     ]
 
 
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+@pytest.mark.parametrize("rows", [40, 70_000])
+def test_a_parent_that_is_not_there_leaves_the_narrower_family(rows, gaps):
+    cases = random_cases(4, (2, 3, 4, 70), rows, gaps)
+    families = np.array([(-1, 0, 2), (1, 0, 2), (3, 0, 2), (-1, -1, 2), (1, -1, 2), (1, -1, 3)], dtype=np.int32)
+    batch = cases.tables(families)
+    assert batch.parents.tolist() == [1, 2, 2, 0, 1, 1]
+    assert (count_families(FrameLike(cases), families).cells == batch.cells).all()
+    for i, family in enumerate(families):
+        table = cases.counts([f"v{v}" for v in family if v >= 0])
+        assert (batch.cells[batch.starts[i] : batch.starts[i + 1]] == table.ravel()).all()
+    with pytest.raises(IndexError):
+        cases.tables(np.array([(0, -1)], dtype=np.int32))
+
+
+class FrameLike:
+    """A counter that only counts one table at a time."""
+
+    def __init__(self, cases):
+        self.variables, self.rows, self.gaps, self.counts = cases.variables, cases.rows, cases.gaps, cases.counts
+
+
 def test_nothing_and_no_rows():
     cases = random_cases(3, (2, 2), 0)
     assert cases.counts([]).tolist() == 0

@@ -201,7 +201,11 @@ def _show_ensemble(
     if times is not None and steps is not None:
         raise CallError("choose one of --bootstrap and --mcmc")
     if cases.gaps:
-        raise CallError("how sure arcs are can't be told with gaps; leave their columns out (--drop), or fill them")
+        name = next(iter(cases.gaps))
+        raise CallError(
+            f"how sure arcs are can't be told where there are gaps, as in column {name!r}; leave such columns out "
+            "(--drop), or learn one structure by structural EM: without --bootstrap and --mcmc"
+        )
     if times is not None:
         found = bootstrap(cases, method, times=times, **options)
     else:
