@@ -28,8 +28,8 @@ from plausible.coding import read_cases
 from plausible.counting import Cases, Mixed
 from plausible.cpds import as_table
 from plausible.errors import ModelError
-from plausible.files import read
 from plausible.files.bif import read_bif
+from plausible.files.formats import read
 from plausible.graph import Graph
 from plausible.infer.gaussian import sample_mixed
 from plausible.learning.fit import fit

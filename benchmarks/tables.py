@@ -181,7 +181,7 @@ def figures(make: Callable[[], Any], frame: pd.DataFrame, y: np.ndarray) -> tupl
 
 def quality() -> None:
     print("\n### Ten folds, accuracy ± standard error / log-loss in nats\n")
-    print("| table | plausible | scikit-learn: numbers and categories | all as categories | only numbers |")
+    print("| table | plausible | scikit-learn, numbers and categories | scikit-learn, every column read as a category | scikit-learn, only the numbers |")
     print("|---|---|---|---|---|")
     for name in SETS:
         frame, y = read(name)

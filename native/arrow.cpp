@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "arrays.hpp"
@@ -48,44 +49,63 @@ struct Owned : Held {
     }
 };
 
+// Columns are numbers (float64), texts (UTF-8), or codes (bytes): 0 is a missing cell, k the k-th text that was given for
+// the column, and null any other text. Those lie in a last column, of lists of one text a coded column.
 class ArrowColumns {
 public:
-    explicit ArrowColumns(nb::handle capsule) {
+    ArrowColumns(nb::handle capsule, const std::vector<std::vector<std::string>>& known) {
         auto* given = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
         if (!given) throw nb::python_error();
         static_cast<ArrowArrayStream&>(stream_) = *given;
         given->release = nullptr;
         Owned<ArrowSchema> schema;
         check(stream_.get_schema(&stream_, &schema));
+        std::size_t coded = 0;
         for (std::int64_t i = 0; i < schema.n_children; ++i) {
             const std::string_view format = schema.children[i]->format;
-            if (format != "g" && format != "u") throw nb::value_error("columns must be float64 or UTF-8 text");
-            columns_.push_back({format == "g", {}});
+            if (format == "+l" && i + 1 == schema.n_children && std::string_view(schema.children[i]->children[0]->format) == "u") break;
+            if (format != "g" && format != "u" && format != "C") throw nb::value_error("columns must be float64, UTF-8 text, or codes in bytes");
+            Column& column = columns_.emplace_back(Column{format[0], {}, coded});
+            if (format != "C") continue;
+            if (coded == known.size()) throw nb::value_error("the texts of each column of codes must be given");
+            for (const std::string& text : known[coded]) column.states.code(Key::of(text));
+            ++coded;
         }
+        lists_ = columns_.size() < static_cast<std::size_t>(schema.n_children);
+        if (coded && !lists_) throw nb::value_error("columns of codes need a last column of lists");
     }
 
-    // Each column of the next batch: float64 with NaN, or codes of text with -1, where it is missing. None at the end.
-    nb::object next() {
-        Owned<ArrowArray> batch;
+    // Each column of the next rows, at most so many: float64 with NaN, or codes of text with -1, where it is missing. None
+    // at the end.
+    nb::object next(std::int64_t most) {
         std::vector<std::vector<double>> numbers(columns_.size());
         std::vector<std::vector<std::int32_t>> codes(columns_.size());
+        std::int64_t first = 0, rows = 0;
         {
             const nb::gil_scoped_release release;
-            check(stream_.get_next(&stream_, &batch));
-            if (!batch.release) goto done;
-            for (std::size_t i = 0; i < columns_.size(); ++i) {
-                const ArrowArray& array = *batch.children[i];
-                if (columns_[i].number) numbers[i] = read_numbers(array);
-                else codes[i] = read_codes(array, columns_[i].states);
+            while (!batch_ || (batch_->release && done_ == batch_->length)) {
+                batch_.emplace();
+                done_ = 0;
+                check(stream_.get_next(&stream_, &*batch_));
+            }
+            if (batch_->release) {
+                first = done_;
+                rows = std::min(most, batch_->length - first);
+                done_ += rows;
+                for (std::size_t i = 0; i < columns_.size(); ++i) {
+                    const Rows column{*batch_->children[i], first, rows};
+                    if (columns_[i].format == 'g') numbers[i] = read_numbers(column);
+                    else if (columns_[i].format == 'u') codes[i] = read_texts(column, columns_[i].states);
+                    else codes[i] = read_codes(column, columns_[i]);
+                }
             }
         }
-    done:
-        if (!batch.release) return nb::none();
+        if (!batch_->release) return nb::none();
         nb::list out;
         for (std::size_t i = 0; i < columns_.size(); ++i) {
-            const auto rows = static_cast<std::size_t>(batch.length);
-            if (columns_[i].number) out.append(arrays::out(std::move(numbers[i]), {rows}));
-            else out.append(arrays::out(std::move(codes[i]), {rows}));
+            const auto size = static_cast<std::size_t>(rows);
+            if (columns_[i].format == 'g') out.append(arrays::out(std::move(numbers[i]), {size}));
+            else out.append(arrays::out(std::move(codes[i]), {size}));
         }
         return out;
     }
@@ -100,8 +120,27 @@ public:
 
 private:
     struct Column {
-        bool number;
+        char format;
         States states;
+        std::size_t place;  // in the lists
+    };
+
+    // Some rows of an array.
+    struct Rows {
+        const ArrowArray& array;
+        std::int64_t first, size;
+
+        std::int64_t start() const { return array.offset + first; }
+        template <class T>
+        const T* buffer(int which) const {
+            return static_cast<const T*>(array.buffers[which]) + start();
+        }
+        bool whole() const { return !array.null_count || !array.buffers[0]; }
+        bool present(std::int64_t i) const {
+            const auto* bits = static_cast<const std::uint8_t*>(array.buffers[0]);
+            const std::int64_t at = start() + i;
+            return !bits || (bits[at / 8] >> (at % 8) & 1);
+        }
     };
 
     void check(int status) {
@@ -110,46 +149,61 @@ private:
         throw std::runtime_error(why ? why : "the stream broke off");
     }
 
-    static bool present(const ArrowArray& array, std::int64_t i) {
-        const auto* bits = static_cast<const std::uint8_t*>(array.buffers[0]);
-        const std::int64_t at = i + array.offset;
-        return !bits || (bits[at / 8] >> (at % 8) & 1);
-    }
-
-    static std::vector<double> read_numbers(const ArrowArray& array) {
-        std::vector<double> out(static_cast<std::size_t>(array.length));
-        const auto* values = static_cast<const double*>(array.buffers[1]) + array.offset;
-        std::copy_n(values, array.length, out.begin());
-        if (array.null_count)
-            for (std::int64_t i = 0; i < array.length; ++i)
-                if (!present(array, i)) out[static_cast<std::size_t>(i)] = std::numeric_limits<double>::quiet_NaN();
+    static std::vector<double> read_numbers(const Rows& rows) {
+        const auto* values = rows.buffer<double>(1);
+        std::vector<double> out(values, values + rows.size);
+        if (!rows.whole())
+            for (std::int64_t i = 0; i < rows.size; ++i)
+                if (!rows.present(i)) out[static_cast<std::size_t>(i)] = std::numeric_limits<double>::quiet_NaN();
         return out;
     }
 
-    static std::vector<std::int32_t> read_codes(const ArrowArray& array, States& states) {
-        std::vector<std::int32_t> out(static_cast<std::size_t>(array.length), -1);
-        const auto* ends = static_cast<const std::int32_t*>(array.buffers[1]) + array.offset;
-        const auto* bytes = static_cast<const char*>(array.buffers[2]);
-        for (std::int64_t i = 0; i < array.length; ++i) {
-            if (ends[i] == ends[i + 1] || (array.null_count && !present(array, i))) continue;
-            const auto size = static_cast<std::size_t>(ends[i + 1] - ends[i]);
-            const bool roomy = ends[i + 1] + static_cast<std::int32_t>(Key::padding) <= ends[array.length];
-            out[static_cast<std::size_t>(i)] = states.code(roomy ? Key::padded(bytes + ends[i], size) : Key::of({bytes + ends[i], size}));
-        }
+    static std::vector<std::int32_t> read_texts(const Rows& rows, States& states) {
+        std::vector<std::int32_t> out(static_cast<std::size_t>(rows.size), -1);
+        for (std::int64_t i = 0; i < rows.size; ++i)
+            if (rows.whole() || rows.present(i)) out[static_cast<std::size_t>(i)] = code_of(rows, i, states);
+        return out;
+    }
+
+    static std::int32_t code_of(const Rows& texts, std::int64_t i, States& states) {
+        const auto* ends = texts.buffer<std::int32_t>(1);
+        const auto* bytes = static_cast<const char*>(texts.array.buffers[2]);
+        const auto size = static_cast<std::size_t>(ends[i + 1] - ends[i]);
+        if (size == 0) return -1;
+        const bool roomy = ends[i + 1] + static_cast<std::int32_t>(Key::padding) <= ends[texts.size];
+        return states.code(roomy ? Key::padded(bytes + ends[i], size) : Key::of({bytes + ends[i], size}));
+    }
+
+    std::vector<std::int32_t> read_codes(const Rows& rows, Column& column) {
+        const auto* given = rows.buffer<std::uint8_t>(1);
+        std::vector<std::int32_t> out(given, given + rows.size);
+        for (std::int32_t& code : out) --code;
+        if (rows.whole()) return out;
+        const Rows lists{*batch_->children[columns_.size()], rows.first, rows.size};
+        const Rows texts{*lists.array.children[0], 0, lists.array.children[0]->length};
+        const auto* begin = lists.buffer<std::int32_t>(1);
+        for (std::int64_t i = 0; i < rows.size; ++i)
+            if (!rows.present(i)) out[static_cast<std::size_t>(i)] = code_of(texts, begin[i] + static_cast<std::int64_t>(column.place), column.states);
         return out;
     }
 
     Owned<ArrowArrayStream> stream_;
     std::vector<Column> columns_;
+    bool lists_ = false;
+    std::optional<Owned<ArrowArray>> batch_;
+    std::int64_t done_ = 0;  // rows of the batch
 };
 
 }  // namespace
 
 void bind_arrow(nb::module_& m) {
     using namespace nb::literals;
-    nb::class_<ArrowColumns>(m, "ArrowColumns", "The batches of an Arrow C stream of float64 and UTF-8 columns.")
-        .def(nb::init<nb::handle>(), "capsule"_a)
-        .def("next", &ArrowColumns::next,
-             "Each column of the next batch as float64 (NaN) or as codes of its texts (-1 for missing); None at the end.")
+    nb::class_<ArrowColumns>(m, "ArrowColumns", "An Arrow C stream of float64, UTF-8 and coded columns.")
+        .def(nb::init<nb::handle, const std::vector<std::vector<std::string>>&>(), "capsule"_a, "known"_a,
+             "`known` holds the texts of each column of codes, which are bytes: 0 for missing, k for the k-th of them, null for any "
+             "other, which stands in a last column of lists, one text a coded column.")
+        .def("next", &ArrowColumns::next, "most"_a,
+             "Each column of the next rows, at most so many, as float64 (NaN) or as codes of its texts (-1 for missing); None at "
+             "the end.")
         .def("states", &ArrowColumns::states, "column"_a, "start"_a, "The texts of a column by code, from `start` on.");
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "keys.hpp"
+#include "memory.hpp"
 
 // Bytes that stay where they are until `clear`.
 class Store {
@@ -206,9 +207,9 @@ private:
         }
     }
 
-    std::vector<Slot> slots_ = std::vector<Slot>(1024);
+    Array<Slot> slots_ = Array<Slot>(1024);
     std::size_t mask_ = 1023;
-    std::vector<Entry> entries_ = std::vector<Entry>(512);
+    Array<Entry> entries_ = Array<Entry>(512);
     std::vector<std::uint32_t> present_ = std::vector<std::uint32_t>(513);  // entries of the document's terms
     Store long_;
     std::size_t known_ = 0, size_ = 0, looked_up_ = 0;

@@ -199,15 +199,15 @@ void bind_scorer(nb::module_& m) {
     scorer.def("__init__", [](Scorer* at, Terms& counts, std::vector<std::uint64_t> documents, bool bernoulli,
                               std::optional<double> mass, double each, bool by_share, std::vector<double> log_prior,
                               std::uint64_t min_count, std::size_t drop_most_frequent, std::size_t min_length,
-                              const std::vector<std::string>& stop) {
+                              const std::vector<std::string>& stop, int threads) {
         Rule rule{bernoulli ? Events::bernoulli : Events::multinomial, mass, each, by_share, std::move(log_prior),
                   {min_count, drop_most_frequent, min_length, {stop.begin(), stop.end()}}};
         if (!rule.log_prior.empty() && rule.log_prior.size() != documents.size())
             throw std::invalid_argument("one prior a class is needed");
-        new (at) Scorer(counts, std::move(documents), std::move(rule));
+        new (at) Scorer(counts, std::move(documents), std::move(rule), threads);
     }, nb::keep_alive<1, 2>(), "terms"_a, "documents"_a, "bernoulli"_a = false, "m"_a = nb::none(), "a"_a = 1.0,
                "share"_a = false, "log_prior"_a = std::vector<double>{}, "min_count"_a = 1, "drop_most_frequent"_a = 0,
-               "min_length"_a = 1, "stop"_a = std::vector<std::string>{});
+               "min_length"_a = 1, "stop"_a = std::vector<std::string>{}, "threads"_a = 1);
     bind_common(scorer);
     scorer
         .def("intercepts", &Scorer::intercepts, "What every text starts with in each class.")
@@ -217,14 +217,14 @@ void bind_scorer(nb::module_& m) {
     weighted.def("__init__", [](Weighted* at, Terms& counts, std::vector<std::uint64_t> documents, bool raw, double spread,
                                 std::pair<double, double> rarity, std::pair<std::uint64_t, std::uint64_t> least,
                                 const std::vector<std::tuple<bool, double, double>>& given, std::size_t min_length,
-                                const std::vector<std::string>& stop) {
+                                const std::vector<std::string>& stop, int threads) {
         std::vector<Channel> channels;
         for (const auto& [grams, own, rest] : given) channels.push_back({grams, own, rest});
         new (at) Weighted(counts, std::move(documents),
                           {raw, spread, {rarity.first, rarity.second}, {least.first, least.second}}, std::move(channels),
-                          min_length, {stop.begin(), stop.end()});
+                          min_length, {stop.begin(), stop.end()}, threads);
     }, nb::keep_alive<1, 2>(), "terms"_a, "documents"_a, "raw"_a, "spread"_a, "rarity"_a, "least"_a, "channels"_a,
-                 "min_length"_a = 1, "stop"_a = std::vector<std::string>{});
+                 "min_length"_a = 1, "stop"_a = std::vector<std::string>{}, "threads"_a = 1);
     bind_common(weighted);
     weighted
         .def("fold", &Weighted::fold, "factors"_a, "Lay out the channels, each times its factor, as one weight a term and class.")

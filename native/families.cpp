@@ -147,13 +147,16 @@ class Walk {
   public:
     Walk(const Cases& cases, const std::int32_t* members, Size heads, Size width, const Size* starts, Size* cells)
         : cases_(cases), members_(members), heads_(heads), width_(width), starts_(starts), cells_(cells),
-          strides_(static_cast<std::size_t>(width), 1), both_(static_cast<std::size_t>(width * BLOCK)) {
+          strides_(static_cast<std::size_t>(width), 1), block_(std::min(BLOCK, cases.words_)),
+          both_(static_cast<std::size_t>(width * block_)),
+          row_(std::make_unique_for_overwrite<std::uint16_t[]>(static_cast<std::size_t>(block_ * 64))),
+          where_(std::make_unique_for_overwrite<Size[]>(static_cast<std::size_t>(block_ * 64))) {
         for (Size level = width - 1; level-- > 0;) {
             strides_[static_cast<std::size_t>(level)] =
                 strides_[static_cast<std::size_t>(level + 1)] * cases_.states(members_[level + 1]);
         }
-        for (from_ = 0; from_ < cases_.words_; from_ += BLOCK) {
-            words_ = std::min(BLOCK, cases_.words_ - from_);
+        for (from_ = 0; from_ < cases_.words_; from_ += block_) {
+            words_ = std::min(block_, cases_.words_ - from_);
             descend(1, cases_.all_.data() + from_, std::min(words_ * 64, cases_.rows_ - from_ * 64), 0);
         }
     }
@@ -166,8 +169,9 @@ class Walk {
         if (count <= (words_ / 8 + 6) * cells_below) return row_by_row(level, rows, place, 0, heads_);
         if (level == width_) return leaf(rows, count, place);
         const Size variable = members_[level];
+        if (variable < 0) return descend(level + 1, rows, count, place);
         if (cases_.bits_[static_cast<std::size_t>(variable)].empty()) return row_by_row(level, rows, place, 0, heads_);
-        Word* both = both_.data() + (level - 1) * BLOCK;
+        Word* both = both_.data() + (level - 1) * block_;
         Size left = count;
         for (int s = 0; s < cases_.states(variable) && left; ++s) {
             const Size found = meet.into(rows, cases_.bits(variable, s) + from_, both, words_);
@@ -179,6 +183,10 @@ class Walk {
     void leaf(const Word* rows, Size count, Size place) {
         for (Size h = 0; h < heads_; ++h) {
             const Size head = members_[h * width_];
+            if (head < 0) {
+                cells_[starts_[h] + place] += count;
+                continue;
+            }
             if (cases_.bits_[static_cast<std::size_t>(head)].empty()) {
                 row_by_row(width_, rows, place, h, h + 1);
                 continue;
@@ -206,6 +214,7 @@ class Walk {
         bool gaps = false;
         for (; level < width_; ++level) {
             const Size variable = members_[level];
+            if (variable < 0) continue;
             const Size stride = strides_[static_cast<std::size_t>(level)];
             gaps |= cases_.gaps_[static_cast<std::size_t>(variable)] != 0;
             with_codes(column(variable), from_ * 64, [&](const auto* codes) {
@@ -227,6 +236,10 @@ class Walk {
         for (Size h = first; h < last; ++h) {
             const Size head = members_[h * width_];
             Size* cell = cells_ + starts_[h];
+            if (head < 0) {
+                for (Size i = 0; i < count; ++i) ++cell[where_[i]];
+                continue;
+            }
             const bool some = cases_.gaps_[static_cast<std::size_t>(head)] != 0;
             with_codes(column(head), from_ * 64, [&](const auto* codes) {
                 for (Size i = 0; i < count; ++i) {
@@ -246,9 +259,10 @@ class Walk {
     const Size* starts_;
     Size* cells_;
     std::vector<Size> strides_;  // of each member in the table
-    std::vector<Word> both_;     // the rows of the cell, level by level
-    std::unique_ptr<std::uint16_t[]> row_ = std::make_unique_for_overwrite<std::uint16_t[]>(BLOCK * 64);
-    std::unique_ptr<Size[]> where_ = std::make_unique_for_overwrite<Size[]>(BLOCK * 64);
+    Size block_;
+    std::vector<Word> both_;  // the rows of the cell, level by level
+    std::unique_ptr<std::uint16_t[]> row_;
+    std::unique_ptr<Size[]> where_;
     Size from_ = 0;
     Size words_ = 0;
 };
@@ -314,6 +328,7 @@ arrays::Tuple<arrays::Out<Size>, arrays::Out<Size>> tables(const Held& held, con
         Size size = 1;
         for (Size j = 0; j < width; ++j) {
             const Size variable = members.data()[i * width + j];
+            if (variable == -1 && j + 1 < width) continue;
             if (variable < 0 || variable >= cases.variables()) throw std::out_of_range("no such variable");
             size *= cases.states(variable);
             if (size > MOST_CELLS) throw std::length_error("a table is too wide");

@@ -23,9 +23,9 @@ class Cases {
     Cases(std::vector<Column> columns, Size rows);
 
     Size variables() const { return static_cast<Size>(columns_.size()); }
-    int states(Size variable) const { return columns_[static_cast<std::size_t>(variable)].states; }
+    int states(Size variable) const { return variable < 0 ? 1 : columns_[static_cast<std::size_t>(variable)].states; }
 
-    // `members` has `count` families of `width` variables each, row by row; the table of family i, in C order
+    // `members` has `count` families of `width` variables each, row by row, -1 for none (but not the last); the table of family i, in C order
     // with the axes in the order of its variables, is added to cells + starts[i]. Neighbours that differ in
     // their first variable only share their work. Rows with a gap in the family are left out.
     void count(const std::int32_t* members, Size count, Size width, const Size* starts, Size* cells,

@@ -261,6 +261,29 @@ nb::tuple gaussian_posterior(const Matrix& x, const Vector& log_scales, const Ma
     return nb::make_tuple(arrays::out(std::move(shares), {rows, k}), arrays::out(std::move(densities), {rows}));
 }
 
+// How many rows each component has the greatest share of; of equal shares the first counts.
+arrays::Out<std::int64_t> gaussian_sizes(const Matrix& x, const Vector& log_scales, const Matrix& means, const Floats& factors, int threads) {
+    const Gaussians g(log_scales, means, factors);
+    demand(x.shape(1) == g.dimensions, "the rows don't fit the means");
+    const std::size_t rows = x.shape(0), k = g.components;
+    std::vector<std::int64_t> sizes(k);
+    {
+        const nb::gil_scoped_release release;
+        const std::vector<double> found = sums::total(rows, g.dimensions * sizeof(double), k, threads, [&](std::size_t first, std::size_t last, double* to) {
+            each_block(g, x, first, last, [&](std::size_t, std::size_t count, Block& b) {
+                const auto* r = reinterpret_cast<const double*>(b.r.data());
+                for (std::size_t row = 0; row < count; ++row) {
+                    std::size_t best = 0;
+                    for (std::size_t j = 1; j < k; ++j) best = r[j * block + row] > r[best * block + row] ? j : best;
+                    ++to[best];
+                }
+            });
+        });
+        std::copy(found.begin(), found.end(), sizes.begin());
+    }
+    return arrays::out(std::move(sizes), {k});
+}
+
 }  // namespace
 
 void bind_gaussians(nb::module_& m) {
@@ -270,4 +293,6 @@ void bind_gaussians(nb::module_& m) {
           "row; and the log-likelihood.");
     m.def("gaussian_posterior", &gaussian_posterior, "x"_a, "log_scales"_a, "means"_a, "factors"_a, "threads"_a = 1,
           "The components' shares of each row, shape (rows, components), and each row's log density.");
+    m.def("gaussian_sizes", &gaussian_sizes, "x"_a, "log_scales"_a, "means"_a, "factors"_a, "threads"_a = 1,
+          "How many rows each component has the greatest share of.");
 }

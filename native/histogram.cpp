@@ -55,7 +55,8 @@ public:
         for (std::size_t k = 0; k < order.size(); ++k) {
             const std::int64_t first = keys_[order[k]] << level_;
             low.push_back(number(first));
-            high.push_back(number(first + ((std::int64_t{1} << level_) - 1)));
+            const std::int64_t last = first + ((std::int64_t{1} << level_) - 1);
+            high.push_back(number(last == negative_zero ? last - 1 : last));
             for (std::size_t c = 0; c < std::min(classes, classes_); ++c) counts[k * classes + c] = counts_[order[k] * width_ + c];
         }
         const std::size_t rows = order.size();
@@ -65,6 +66,7 @@ public:
 
 private:
     static constexpr std::uint32_t empty = std::numeric_limits<std::uint32_t>::max();
+    static constexpr std::int64_t negative_zero = -1;  // equal to 0, which is counted as the positive one
 
     // Whole numbers in the order of the numbers, and back.
     static std::int64_t ordered(double value) {
@@ -85,6 +87,10 @@ private:
     void add(std::int64_t key, std::size_t label, double weight) {
         if (label >= width_) widen(std::max(label + 1, 2 * width_));
         classes_ = std::max(classes_, label + 1);
+        if (last_ < keys_.size() && keys_[last_] == key) {  // columns that need cutting often hold one value in most rows
+            counts_[last_ * width_ + label] += weight;
+            return;
+        }
         std::size_t at = slot(key);
         if (slots_[at] == empty) {
             if (keys_.size() == most_) {
@@ -100,7 +106,8 @@ private:
                 at = slot(key);
             }
         }
-        counts_[slots_[at] * width_ + label] += weight;
+        last_ = slots_[at];
+        counts_[last_ * width_ + label] += weight;
     }
 
     void widen(std::size_t width) {
@@ -136,7 +143,7 @@ private:
 
     std::size_t most_;
     int level_ = 0;
-    std::size_t classes_ = 0, width_ = 1;
+    std::size_t classes_ = 0, width_ = 1, last_ = 0;
     std::vector<std::int64_t> keys_;
     std::vector<double> counts_;  // width_ for each key
     std::vector<std::uint32_t> slots_;

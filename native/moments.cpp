@@ -2,8 +2,10 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "arrays.hpp"
@@ -20,22 +22,29 @@ public:
     void count(arrays::In<double, 1> values, arrays::In<std::int32_t, 1> labels, std::optional<arrays::In<double, 1>> weights) {
         if (labels.size() != values.size() || (weights && weights->size() != values.size()))
             throw nb::value_error("values, labels and weights must be of one length");
-        for (std::size_t i = 0; i < labels.size(); ++i)
-            if (labels.data()[i] < 0) throw nb::value_error("a class index is out of range");
-            else reach(static_cast<std::size_t>(labels.data()[i]));
-        for (std::size_t i = 0; i < values.size(); ++i)
-            if (std::isinf(values.data()[i])) throw nb::value_error("a value is infinite");
         const nb::gil_scoped_release release;
+        const std::size_t rows = values.size();
         const double* value = values.data();
         const std::int32_t* label = labels.data();
-        std::vector<Whole> whole(classes_.size());
-        for (std::size_t i = 0; i < values.size(); ++i) {
+        std::int32_t least = 0, most = -1;
+        bool infinite = false;
+        for (std::size_t i = 0; i < rows; ++i) {
+            least = std::min(least, label[i]);
+            most = std::max(most, label[i]);
+            infinite |= std::abs(value[i]) == std::numeric_limits<double>::infinity();
+        }
+        if (least < 0) throw std::invalid_argument("a class index is out of range");
+        if (infinite) throw std::invalid_argument("a value is infinite");
+        if (most >= 0) reach(static_cast<std::size_t>(most));
+        constexpr std::size_t lanes = 4;  // one sum is not waited for while it is written
+        std::vector<Whole> whole(lanes * classes_.size());
+        for (std::size_t i = 0; i < rows; ++i) {
             if (std::isnan(value[i])) continue;
             const auto c = static_cast<std::size_t>(label[i]);
             if (weights) classes_[c].add(Parts(value[i]), Parts(weights->data()[i]));
-            else if (!whole[c].add(value[i])) classes_[c].add(Parts(value[i]));
+            else if (!whole[lanes * c + i % lanes].add(value[i])) classes_[c].add(Parts(value[i]));
         }
-        for (std::size_t c = 0; c < whole.size(); ++c) classes_[c].add(whole[c]);
+        for (std::size_t cell = 0; cell < whole.size(); ++cell) classes_[cell / lanes].add(whole[cell]);
     }
 
     void add(const Moments& other, const std::vector<std::size_t>& to, int sign) {

@@ -14,7 +14,7 @@ namespace parallel {
 // Calls `work(piece)` for each piece from 0, on up to `threads` threads (0: as many as the machine has).
 template <class Work>
 void each(std::int64_t pieces, int threads, Work&& work) {
-    const auto hardware = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    static const auto hardware = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     const auto wanted = std::min<std::int64_t>(threads > 0 ? threads : hardware, pieces);
     std::atomic<std::int64_t> next{0};
     std::exception_ptr failure;

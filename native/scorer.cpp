@@ -2,12 +2,12 @@
 
 #include <numeric>
 
-Scorer::Scorer(Terms& terms, std::vector<std::uint64_t> documents, Rule rule)
+Scorer::Scorer(Terms& terms, std::vector<std::uint64_t> documents, Rule rule, int threads)
     : terms_(terms), documents_(std::move(documents)), rule_(std::move(rule)) {
     version_ = terms_.version();
     all_documents_ = std::accumulate(documents_.begin(), documents_.end(), std::uint64_t{0});
-    choose_vocabulary();
-    estimate();
+    choose_vocabulary(threads);
+    estimate(threads);
 }
 
 void Scorer::check_unchanged() const {
@@ -19,12 +19,13 @@ bool Scorer::before(TermId a, std::uint64_t a_total, TermId b, std::uint64_t b_t
     return a_total != b_total ? a_total > b_total : terms_.text(a) < terms_.text(b);
 }
 
-void Scorer::choose_vocabulary() {
+void Scorer::choose_vocabulary(int threads) {
     const auto& rule = rule_.vocabulary;
     totals_.resize(Table::shards);
     rows_.resize(Table::shards);
-    positions_.assign(classes(), 0);
-    for (std::uint32_t s = 0; s < Table::shards; ++s) {
+    std::vector<TermId> frequent[Table::shards];
+    share(Table::shards, 1, threads, [&](int, std::size_t at) {
+        const auto s = static_cast<std::uint32_t>(at);
         const Shard& shard = terms_.table().part(s);
         totals_[s].assign(shard.size(), 0);
         rows_[s].resize(shard.size());
@@ -36,21 +37,38 @@ void Scorer::choose_vocabulary() {
             });
             totals_[s][t] = all;
             Row& row = rows_[s][t];
-            const auto text = shard.text(t);
-            row.fits = all > 0 && (rule.min_length <= 1 || unicode::long_enough(text, rule.min_length)) &&
-                       (rule.stop.empty() || !rule.stop.contains(std::string(text)));
+            row.fits = all > 0;
+            if (row.fits && (rule.min_length > 1 || !rule.stop.empty())) {
+                const auto text = shard.text(t);
+                row.fits = unicode::long_enough(text, rule.min_length) && !rule.stop.contains(std::string(text));
+            }
             row.inside = row.fits && all >= rule.min_count;
-            if (row.fits && rule.drop_most_frequent) frequent_.push_back({s, t});
+            if (row.fits && rule.drop_most_frequent) frequent[s].push_back({s, t});
         }
-    }
+    });
+    for (const auto& some : frequent) frequent_.insert(frequent_.end(), some.begin(), some.end());
     std::sort(frequent_.begin(), frequent_.end(), [&](TermId a, TermId b) { return before(a, total(a), b, total(b)); });
     for (std::size_t i = 0; i < std::min(rule.drop_most_frequent, frequent_.size()); ++i) row(frequent_[i]).inside = false;
-    for (std::uint32_t s = 0; s < Table::shards; ++s)
+
+    struct Sums {
+        std::uint64_t terms = 0;
+        std::vector<std::uint64_t> positions;
+    };
+    std::vector<Sums> sums(Table::shards);
+    share(Table::shards, 1, threads, [&](int, std::size_t s) {
+        Sums mine{0, std::vector<std::uint64_t>(classes())};
         for (std::uint32_t t = 0; t < rows_[s].size(); ++t) {
             if (!rows_[s][t].inside) continue;
-            ++vocabulary_;
-            terms_.table().part(s).each(t, [&](const Cell& cell) { positions_[cell.label] += cell.occurrences; });
+            ++mine.terms;
+            terms_.table().part(s).each(t, [&](const Cell& cell) { mine.positions[cell.label] += cell.occurrences; });
         }
+        sums[s] = std::move(mine);
+    });
+    positions_.assign(classes(), 0);
+    for (const Sums& some : sums) {
+        vocabulary_ += some.terms;
+        for (std::size_t c = 0; c < classes(); ++c) positions_[c] += some.positions[c];
+    }
     all_positions_ = std::accumulate(positions_.begin(), positions_.end(), std::uint64_t{0});
 }
 
@@ -82,7 +100,7 @@ LogSum Scorer::absent_sum(std::uint32_t label, std::uint64_t documents) const {
     return out;
 }
 
-void Scorer::estimate() {
+void Scorer::estimate(int threads) {
     const double all = m(vocabulary_);
     const double uniform = vocabulary_ ? all / static_cast<double>(vocabulary_) : 0;
     intercepts_.resize(classes());
@@ -101,21 +119,19 @@ void Scorer::estimate() {
     std::vector<double> logs;  // ln(1 + n / (m p)) for the small n that make up nearly all counts
     if (smoothed() && !bernoulli() && !rule_.share)
         for (int n = 0; n < 4096; ++n) logs.push_back(std::log1p(n / uniform));
-    std::vector<std::vector<std::uint32_t>> held(bernoulli() ? classes() : 0);
     weights_.begin(terms_.table(), classes());
     if (uniform > 0 && !bernoulli()) ground_ = std::log(uniform);
     if (rule_.share && smoothed() && !bernoulli()) grounds_.resize(Table::shards);
-    for (std::uint32_t s = 0; s < Table::shards; ++s) {
+    share(Table::shards, 1, smoothed() ? threads : 1, [&](int, std::size_t at) {
+        const auto s = static_cast<std::uint32_t>(at);
         if (!grounds_.empty()) grounds_[s].resize(rows_[s].size());
         for (std::uint32_t t = 0; t < rows_[s].size(); ++t) {
-            if (!rows_[s][t].inside) continue;
+            if (!rows_[s][t].inside || !smoothed()) continue;
             double mp = uniform;
             if (!grounds_.empty()) {
                 mp = all * static_cast<double>(total({s, t})) / static_cast<double>(all_positions_);
                 grounds_[s][t] = std::log(mp);
             }
-            if (bernoulli()) part({s, t}).each(t, [&](const Cell& cell) { held[cell.label].push_back(cell.documents); });
-            if (!smoothed()) continue;
             weights_.put(terms_.table(), {s, t}, [&](const Cell& cell) {
                 if (!bernoulli()) {
                     const auto n = cell.occurrences;
@@ -126,7 +142,12 @@ void Scorer::estimate() {
                 return std::log(has / (static_cast<double>(documents_[cell.label]) + all)) - std::log(factor) - steps_[cell.label];
             });
         }
-    }
+    });
+    if (!bernoulli()) return;
+    std::vector<std::vector<std::uint32_t>> held(classes());
+    for (std::uint32_t s = 0; s < Table::shards; ++s)
+        for (std::uint32_t t = 0; t < rows_[s].size(); ++t)
+            if (rows_[s][t].inside) part({s, t}).each(t, [&](const Cell& cell) { held[cell.label].push_back(cell.documents); });
     holding_.resize(held.size());
     for (std::uint32_t c = 0; c < held.size(); ++c) {
         std::sort(held[c].begin(), held[c].end());

@@ -55,7 +55,7 @@ class Scorer {
 public:
     static constexpr std::uint32_t nobody = Shard::absent;
 
-    Scorer(Terms& terms, std::vector<std::uint64_t> documents, Rule rule);
+    Scorer(Terms& terms, std::vector<std::uint64_t> documents, Rule rule, int threads);
 
     // The class of which a document's counts are part, and how often they are: its weight.
     struct Own {
@@ -118,8 +118,8 @@ private:
     const Shard& part(TermId id) const { return terms_.table().part(id.shard); }
     bool before(TermId a, std::uint64_t a_total, TermId b, std::uint64_t b_total) const;
     void check_unchanged() const;
-    void choose_vocabulary();
-    void estimate();
+    void choose_vocabulary(int threads);
+    void estimate(int threads);
     void prepare_without() const;
     Held held(const Bag& bag, Own own) const;
     double log_prior(std::uint32_t label, Own own) const;

@@ -24,7 +24,7 @@ inline void demand(bool holds, const char* message) {
 // Sums over all rows, in an order that depends on the shapes only. work(first, last, sums) adds up some of the rows.
 template <class Work>
 std::vector<double> total(std::size_t rows, std::size_t row_bytes, std::size_t size, int threads, Work&& work) {
-    const std::size_t room = std::max<std::size_t>(std::size_t{1} << 20, rows * row_bytes / 32) / (size * sizeof(double));
+    const std::size_t room = std::max<std::size_t>(std::size_t{1} << 20, rows * row_bytes / 64) / (size * sizeof(double));
     const std::size_t count = std::clamp<std::size_t>(std::min(room, rows / 1024), 1, 64);
     std::vector<std::vector<double>> shards(count);
     share(count, 1, threads, [&](int, std::size_t shard) {

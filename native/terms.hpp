@@ -64,6 +64,7 @@ public:
         const Slot slot = slots_[hashed & mask_];
         if (slot.term != absent) __builtin_prefetch(&terms_[slot.term]);
     }
+    void expect_term_at(std::uint32_t term) const { __builtin_prefetch(&terms_[term]); }
     void expect_cell(std::uint32_t term, std::uint32_t label) const {
         const Term& row = terms_[term];
         if (row.room) __builtin_prefetch(&cells_[row.row + (label & (row.room - 1))]);
@@ -234,11 +235,11 @@ private:
         row.room = room;
     }
 
-    std::vector<Slot> slots_;
+    Array<Slot> slots_;
     std::size_t mask_ = 0;
-    std::vector<Term> terms_;
-    std::vector<char> bytes_;
-    std::vector<Cell> cells_;
+    Array<Term> terms_;
+    Array<char> bytes_;
+    Array<Cell> cells_;
     std::vector<std::vector<std::uint64_t>> free_;
 };
 

@@ -89,6 +89,7 @@ public:
             const TermId id = table().find(part.key(term));
             if (id.term == Shard::absent || !table().part(id.shard).covers(id.term, cell, left.at(cell.label))) found = part.text(term);
         });
+        if (!found.empty()) return found;
         std::vector<bool> touched(left.size());
         for (const auto label : to) touched.at(label) = true;
         each([&](const Shard& part, std::uint32_t term, const Cell& cell) {

@@ -1,22 +1,28 @@
 #include "weighted.hpp"
 
 #include "logs.hpp"
+#include "wide.hpp"
 
 #include <numeric>
 
 Weighted::Weighted(Terms& terms, std::vector<std::uint64_t> documents, Style style, std::vector<Channel> channels,
-                   std::size_t min_length, std::unordered_set<std::string> stop)
-    : terms_(terms), documents_(std::move(documents)), style_(style), channels_(std::move(channels)) {
+                   std::size_t min_length, std::unordered_set<std::string> stop, int threads)
+    : terms_(terms), documents_(std::move(documents)), style_(style), channels_(std::move(channels)), threads_(threads) {
     version_ = terms_.version();
     all_documents_ = std::accumulate(documents_.begin(), documents_.end(), std::uint64_t{0});
     for (const Channel& channel : channels_) {
         grams_used_ |= channel.grams;
         if (!(channel.own > 0) && !(channel.rest > 0)) throw std::invalid_argument("a channel needs a smoothing above 0");
     }
-    for (View& view : views_) view.class_sums.assign(classes(), 0);
-    std::vector<std::uint64_t> with[2];  // documents with each term that takes part
+    struct Found {
+        View views[2];
+        std::vector<std::uint64_t> with[2];  // documents with each term that takes part
+    };
+    std::vector<Found> found(Table::shards);
     rows_.resize(Table::shards);
-    for (std::uint32_t s = 0; s < Table::shards; ++s) {
+    share(Table::shards, 1, threads, [&](int, std::size_t s) {
+        Found mine;
+        for (View& view : mine.views) view.class_sums.assign(classes(), 0);
         const Shard& shard = terms_.table().part(s);
         rows_[s].resize(shard.size());
         for (std::uint32_t t = 0; t < shard.size(); ++t) {
@@ -36,18 +42,28 @@ Weighted::Weighted(Terms& terms, std::vector<std::uint64_t> documents, Style sty
             });
             if (row.documents == 0) row.fits = false;
             if (!inside(row, gram)) continue;
-            View& view = views_[gram];
+            View& view = mine.views[gram];
             ++view.terms;
             view.all += row.sum;
-            with[gram].push_back(row.documents);
+            mine.with[gram].push_back(row.documents);
             row.factor = rarity(row.documents, all_documents_, gram);
             shard.each(t, [&](const Cell& cell) { view.class_sums[cell.label] += seen(cell); });
         }
-    }
-    // Summed in the order of size, so that the sum does not depend on the order in which terms were met.
+        found[s] = std::move(mine);
+    });
     for (std::size_t gram = 0; gram < 2; ++gram) {
-        std::sort(with[gram].begin(), with[gram].end());
-        for (const auto documents_with : with[gram]) views_[gram].spread += spread(documents_with);
+        View& view = views_[gram];
+        view.class_sums.assign(classes(), 0);
+        std::vector<std::uint64_t> with;
+        for (const Found& some : found) {
+            view.terms += some.views[gram].terms;
+            view.all += some.views[gram].all;
+            for (std::size_t c = 0; c < classes(); ++c) view.class_sums[c] += some.views[gram].class_sums[c];
+            with.insert(with.end(), some.with[gram].begin(), some.with[gram].end());
+        }
+        // Summed in the order of size, so that the sum does not depend on the order in which terms were met.
+        std::sort(with.begin(), with.end());
+        for (const auto documents_with : with) view.spread += spread(documents_with);
     }
 }
 
@@ -71,8 +87,25 @@ Weighted::Odds Weighted::odds(const Channel& channel, double all, double relativ
     return {channel.own > 0 ? 1 / (channel.own * relative) : 0, channel.rest > 0 ? 1 / (all + channel.rest * relative) : 0};
 }
 
+WIDE void Weighted::ratios(Odds odds, const double* seen, std::size_t size, double* out) {
+    for (std::size_t i = 0; i < size; ++i) out[i] = odds.ratio(seen[i]);
+}
+
+const Weights& Weighted::all_seen() const {
+    std::call_once(gathered_, [this] {
+        seen_.begin(terms_.table(), classes());
+        share(Table::shards, 1, threads_, [&](int, std::size_t s) {
+            for (std::uint32_t t = 0; t < rows_[s].size(); ++t)
+                if (rows_[s][t].fits)
+                    seen_.put(terms_.table(), {static_cast<std::uint32_t>(s), t}, [&](const Cell& cell) { return static_cast<double>(seen(cell)) * scale(); });
+        });
+    });
+    return seen_;
+}
+
 Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* scores) const {
     check_unchanged();
+    const Weights& all_seen = this->all_seen();
     bag.weigh(terms_.grams());
     terms_.table().look_up(bag);
     Scorer::Summary out{bag.tokens(), 0};
@@ -82,7 +115,20 @@ Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* sc
     // The sums of each view without the document.
     View left[2] = {views_[0], views_[1]};
     std::vector<signed char> view_of(bag.size(), -1);
+    constexpr std::size_t ahead = 12;
+    const auto expect = [&](std::size_t i, auto&& memory) {
+        if (i < bag.size() && bag[i].term != Shard::absent) memory(bag[i].id());
+    };
     for (std::size_t i = 0; i < bag.size(); ++i) {
+        expect(i + 2 * ahead, [&](TermId id) {
+            part(id).expect_term_at(id.term);
+            __builtin_prefetch(&row(id));
+            all_seen.expect_row(id);
+        });
+        expect(i + ahead, [&](TermId id) {
+            part(id).expect_cell(id.term, own.label);
+            all_seen.expect_weights(id);
+        });
         const TermId id = bag[i].id();
         const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own.label);
         if (!cell || cell->occurrences < own.times * bag[i].times || cell->mass < own.times * bag[i].mass || cell->documents < own.times)
@@ -106,43 +152,56 @@ Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* sc
 
     const double unit = scale();
     double masses[2] = {0, 0};
-    struct Share {
-        std::size_t place;  // in the scores
+    struct Block {  // the logarithms of a term in a channel
+        Weights::Laid row;
         double x;
+        std::size_t channel;
     };
-    thread_local std::vector<Share> kept_shares;  // since they are large
+    thread_local std::vector<Block> kept_blocks;  // since they are large
     thread_local std::vector<double> kept_ratios;
-    auto& shares = kept_shares;
+    auto& blocks = kept_blocks;
     auto& ratios = kept_ratios;
+    blocks.clear();
+    std::vector<double> mine(size);
     std::size_t number = 0;
-    std::vector<Odds> odds_of(channels());
     for (std::size_t i = 0; i < bag.size(); ++i) {
         if (view_of[i] < 0) continue;
         const bool gram = view_of[i] == 1;
         const Row& here = row(bag[i].id());
         const View& view = left[gram];
-        const std::uint64_t mine = own.times * seen(bag[i]);
+        const auto less = static_cast<double>(own.times * seen(bag[i])) * unit;
         const double x = static_cast<double>(seen(bag[i])) * unit * rarity(here.documents - own.times, all_documents_ - own.times, gram);
         const double relative = spread(here.documents - own.times) * static_cast<double>(view.terms) / view.spread;
-        const double all = static_cast<double>(here.sum - mine) * unit;
+        const double all = static_cast<double>(here.sum - own.times * seen(bag[i])) * unit;
         masses[gram] += x;
-        for (std::size_t k = 0; k < channels(); ++k) odds_of[k] = odds(channels_[k], all, relative);
-        if (const auto most = number + channels() * part(bag[i].id()).places(bag[i].term); most > ratios.size()) {
-            ratios.resize(2 * most);
-            shares.resize(2 * most);
-        }
-        part(bag[i].id()).each(bag[i].term, [&](const Cell& cell) {
-            const double s = static_cast<double>(seen(cell) - (cell.label == own.label ? mine : 0)) * unit;
-            if (s == 0) return;
-            for (std::size_t k = 0; k < channels(); ++k) {
-                if (channels_[k].grams != gram) continue;
-                ratios[number] = odds_of[k].ratio(s);
-                shares[number++] = {k * size + cell.label, x};
+        const Weights::Laid laid = all_seen.laid(bag[i].id());
+        const std::size_t width = laid.dense ? size : laid.size;
+        if (laid.dense) {
+            std::copy_n(laid.weights, size, mine.data());
+            mine[own.label] -= less;
+        } else {
+            for (std::size_t j = 0; j < width; ++j) {
+                const double* at = laid.weights + 2 * j;
+                mine[j] = *at - (Weights::label(at) == own.label ? less : 0);
             }
-        });
+        }
+        if (const auto most = number + channels() * width; most > ratios.size()) ratios.resize(2 * most);
+        for (std::size_t k = 0; k < channels(); ++k) {
+            if (channels_[k].grams != gram) continue;
+            Weighted::ratios(odds(channels_[k], all, relative), mine.data(), width, ratios.data() + number);
+            blocks.push_back({laid, x, k});
+            number += width;
+        }
     }
     logs(ratios.data(), number);
-    for (std::size_t i = 0; i < number; ++i) scores[shares[i].place] += shares[i].x * ratios[i];
+    const double* log = ratios.data();
+    for (const auto& [row, x, channel] : blocks) {
+        double* to = scores + channel * size;
+        if (row.dense)
+            for (std::size_t c = 0; c < size; ++c) to[c] += x * *log++;
+        else
+            for (std::size_t j = 0; j < row.size; ++j) to[Weights::label(row.weights + 2 * j)] += x * *log++;
+    }
     for (std::size_t k = 0; k < channels(); ++k) {
         const Channel& channel = channels_[k];
         const View& view = left[channel.grams];
@@ -201,8 +260,9 @@ void Weighted::lay_out() const {
     if (factors_.empty()) throw std::logic_error("the channels are not folded");
     const std::lock_guard lock(laying_out_);
     if (laid_out_) return;
-    for (std::uint32_t s = 0; s < Table::shards; ++s)
-        for (std::uint32_t t = 0; t < rows_[s].size(); ++t) lay_out(TermId{s, t});
+    share(Table::shards, 1, threads_, [&](int, std::size_t s) {
+        for (std::uint32_t t = 0; t < rows_[s].size(); ++t) lay_out(TermId{static_cast<std::uint32_t>(s), t});
+    });
     laid_out_ = true;
 }
 

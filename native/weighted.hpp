@@ -31,7 +31,7 @@ struct Channel {
 class Weighted {
 public:
     Weighted(Terms& terms, std::vector<std::uint64_t> documents, Style style, std::vector<Channel> channels,
-             std::size_t min_length, std::unordered_set<std::string> stop);
+             std::size_t min_length, std::unordered_set<std::string> stop, int threads);
 
     std::size_t classes() const { return documents_.size(); }
     std::size_t channels() const { return channels_.size(); }
@@ -81,9 +81,11 @@ private:
         double own, rest;
 
         // What having seen the term so often multiplies the odds of a class by, over what they are where it has not.
-        double ratio(double seen) const { return rest > 0 ? (1 + seen * own) / (1 - seen * rest) : 1 + seen * own; }
+        double ratio(double seen) const { return (1 + seen * own) / (1 - seen * rest); }
     };
 
+    static void ratios(Odds odds, const double* seen, std::size_t size, double* out);
+    const Weights& all_seen() const;
     std::uint64_t seen(const Cell& cell) const { return style_.raw ? cell.occurrences : cell.mass; }
     std::uint64_t seen(const Bag::Entry& entry) const { return style_.raw ? entry.times : entry.mass; }
     double scale() const { return style_.raw ? 1 : 1 / Bag::unit; }
@@ -106,10 +108,12 @@ private:
     Style style_;
     std::vector<Channel> channels_;
     bool grams_used_ = false;
+    int threads_;
     View views_[2];
     std::vector<std::vector<Row>> rows_;
     std::vector<double> factors_;
-    mutable Weights weights_;
+    mutable Weights weights_, seen_;  // seen_: what each class has seen of a term, close together
+    mutable std::once_flag gathered_;
     mutable std::mutex laying_out_;
     mutable std::atomic<bool> laid_out_ = false;
     std::vector<double> steps_[2];  // of a class, for each unit of a document's mass times factor

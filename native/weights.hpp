@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -9,38 +11,39 @@
 
 class Weights {
 public:
-    struct Part {  // a row and what it is multiplied by
+    struct Part {  // a row of weights and what it is multiplied by
         const double* weights;
         double factor;
-        const std::uint32_t* labels;
         std::size_t size;
     };
 
     void begin(const Table& table, std::size_t classes) {
         classes_ = classes;
-        labels_.clear();
-        weights_.clear();
-        rows_.resize(Table::shards);
-        for (std::size_t s = 0; s < Table::shards; ++s) rows_[s].assign(table.part(s).size(), Row{});
+        for (std::size_t s = 0; s < Table::shards; ++s) {
+            shards_[s] = {};
+            shards_[s].rows.resize(table.part(s).size());
+        }
     }
 
-    // The weights of a term of the vocabulary: weigh(cell) for each class that has seen it, 0 for the others.
+    // The weights of a term of the vocabulary: weigh(cell) for each class that has seen it, 0 for the others. Several
+    // threads may put terms, each those of other shards.
     template <class Weigh>
     void put(const Table& table, TermId id, Weigh&& weigh) {
-        const std::size_t offset = weights_.size();
+        auto& [rows, weights] = shards_[id.shard];
+        const std::size_t first = weights.size();
+        std::size_t size = 0;
         table.part(id.shard).each(id.term, [&](const Cell& cell) {
-            labels_.push_back(cell.label);
-            weights_.push_back(weigh(cell));
+            weights.push_back(weigh(cell));
+            weights.push_back(std::bit_cast<double>(std::uint64_t{cell.label}));
+            ++size;
         });
-        const std::size_t size = weights_.size() - offset;
         const bool dense = classes_ <= most_dense && 2 * size >= classes_;
-        rows_[id.shard][id.term] = {offset, size, dense};
+        rows[id.term] = {first, size, dense};
         if (!dense) return;
-        full_.assign((classes_ + lanes - 1) / lanes * lanes, 0);
-        for (std::size_t i = offset; i < weights_.size(); ++i) full_[labels_[i]] = weights_[i];
-        labels_.resize(offset + full_.size());
-        weights_.resize(offset);
-        weights_.insert(weights_.end(), full_.begin(), full_.end());
+        std::array<double, most_dense> row{};
+        for (std::size_t i = first; i < weights.size(); i += 2) row[label(&weights[i])] = weights[i];
+        weights.resize(first);
+        weights.insert(weights.end(), row.begin(), row.begin() + static_cast<std::ptrdiff_t>(width()));
     }
 
     bool holds(TermId id) const { return id.term != Shard::absent && row(id).size; }
@@ -48,49 +51,76 @@ public:
     // The weight of a class, the k-th of those that have seen the term.
     double of(TermId id, std::uint32_t label, std::uint32_t k) const {
         const Row& here = row(id);
-        return weights_[here.offset + (here.dense ? label : k)];
+        return shards_[id.shard].weights[here.offset + (here.dense ? label : 2 * k)];
+    }
+
+    // The row of a term that is held: a weight for each class if `dense`, else `size` times a weight and its class.
+    struct Laid {
+        const double* weights;
+        std::size_t size;
+        bool dense;
+    };
+    Laid laid(TermId id) const {
+        const Row& here = row(id);
+        return {shards_[id.shard].weights.data() + here.offset, here.size, here.dense != 0};
+    }
+    static std::uint64_t label(const double* weight) { return std::bit_cast<std::uint64_t>(weight[1]); }
+
+    void expect_row(TermId id) const { __builtin_prefetch(&row(id)); }
+    void expect_weights(TermId id) const {
+        for (const int line : {0, 64, 128}) __builtin_prefetch(reinterpret_cast<const char*>(laid(id).weights) + line);
     }
 
     // Adds factor(entry) times its weights to the scores, for each term of the vocabulary in a bag. Which kind of row a
     // term has is as good as chance: rows are sorted by kind without a branch, and their memory is asked for ahead of time.
     template <class Factor>
     void add(const Bag& bag, double* scores, Factor&& factor) const {
-        std::vector<Part> dense(bag.size() + 1), sparse(bag.size() + 1);
-        std::size_t denses = 0, sparses = 0;
-        for (std::size_t i = 0; i < bag.size(); ++i)
-            if (bag[i].term != Shard::absent) __builtin_prefetch(&row(bag[i].id()));
-        for (std::size_t i = 0; i < bag.size(); ++i) {
-            if (!holds(bag[i].id())) continue;
-            const Row here = row(bag[i].id());
-            const double* weights = weights_.data() + here.offset;
-            const std::uint32_t* labels = labels_.data() + here.offset;
-            const double x = factor(bag[i]);
-            for (const int line : {0, 64, 128}) __builtin_prefetch(reinterpret_cast<const char*>(weights) + line);
-            __builtin_prefetch(labels);
-            dense[denses] = {weights, x, labels, here.size};
-            sparse[sparses] = {weights, x, labels, here.size};
-            denses += here.dense;
-            sparses += !here.dense;
+        constexpr std::size_t together = 128;
+        Part dense[together], sparse[together];
+        double sums[most_dense] = {};
+        const auto expect_rows = [&](std::size_t first) {
+            for (std::size_t i = first; i < std::min(first + together, bag.size()); ++i)
+                if (bag[i].term != Shard::absent) expect_row(bag[i].id());
+        };
+        expect_rows(0);
+        for (std::size_t first = 0; first < bag.size(); first += together) {
+            expect_rows(first + together);
+            std::size_t denses = 0, sparses = 0;
+            for (std::size_t i = first; i < std::min(first + together, bag.size()); ++i) {
+                const TermId id = bag[i].id();
+                if (!holds(id)) continue;
+                const Row here = row(id);
+                const Part part{shards_[id.shard].weights.data() + here.offset, factor(bag[i]), here.size};
+                for (const int line : {0, 64, 128}) __builtin_prefetch(reinterpret_cast<const char*>(part.weights) + line);
+                dense[denses] = part;
+                sparse[sparses] = part;
+                denses += here.dense;
+                sparses += !here.dense;
+            }
+            if (denses) sum(dense, denses, width(), sums);
+            for (const Part* part = sparse; part < sparse + sparses; ++part) {
+                for (const double *at = part->weights, *end = at + 2 * part->size; at < end; at += 2) scores[label(at)] += part->factor * *at;
+            }
         }
-        dense.resize(denses);
-        add(dense, scores);
-        for (std::size_t i = 0; i < sparses; ++i)
-            for (std::size_t k = 0; k < sparse[i].size; ++k) scores[sparse[i].labels[k]] += sparse[i].factor * sparse[i].weights[k];
+        for (std::size_t c = 0; c < std::min(classes_, most_dense); ++c) scores[c] += sums[c];
     }
 
 private:
-    static constexpr std::size_t lanes = 8, most_dense = 64;  // a row with a weight for each class is filled up to a multiple
+    static constexpr std::size_t lanes = 8, most_dense = 64;
 
-    struct Row {  // a weight for each class if `dense`, else `size` pairs of class and weight; none outside the vocabulary
+    struct Row {  // see `Laid`; of size 0 outside the vocabulary
         std::uint64_t offset : 39 = 0, size : 24 = 0, dense : 1 = 0;
     };
+    struct Rows {  // of a shard
+        Array<Row> rows;
+        Array<double> weights;
+    };
 
-    const Row& row(TermId id) const { return rows_[id.shard][id.term]; }
+    const Row& row(TermId id) const { return shards_[id.shard].rows[id.term]; }
+    std::size_t width() const { return (classes_ + lanes - 1) / lanes * lanes; }  // of a dense row
 
-    void add(const std::vector<Part>& parts, double* scores) const;
+    static void sum(const Part* parts, std::size_t number, std::size_t columns, double* sums);
 
     std::size_t classes_ = 0;
-    std::vector<std::vector<Row>> rows_;
-    std::vector<std::uint32_t> labels_;
-    std::vector<double> weights_, full_;
+    Rows shards_[Table::shards];
 };

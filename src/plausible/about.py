@@ -11,7 +11,7 @@ def described(model: Model) -> dict[str, str]:
     """Each column beside the text in words.
 
     >>> from plausible.columns import Columns
-    >>> from plausible.model import Reading
+    >>> from plausible.columns import Reading
     >>> from plausible.schema import Variable
     >>> model = Model(reading=Reading(Columns((), "play", (Variable("wind"),))))
     >>> model.update({"wind": ["weak", "strong"]}, ["yes", "no"])

@@ -62,6 +62,14 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """How documents were read, so that new ones are read the same way."""
+
+    columns: Columns = Columns()
+    headers: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Uncut(Variable):
     """A continuous variable that is to be cut into intervals by what is learned of it.
 
@@ -176,13 +184,19 @@ def _looked_at(source: Source, names: Sequence[str], said: Said) -> dict[str, st
     unsaid = [name for name in names if name not in (said.kinds or {}) and name not in said.text]
     cells: dict[str, list[str]] = {name: [] for name in unsaid}
     seen = 0
-    for table in source.tables(unsaid):
+    typed = source.typed(source, tuple(unsaid), frozenset()) if source.typed is not None else None
+    for table in source.tables(unsaid) if typed is None else typed:
         for name in unsaid:
             column: Any = table.columns[name]
+            if isinstance(column, tuple):
+                codes, states = column
+                column = (states[code] if code >= 0 else None for code in codes[:ROWS_TO_LOOK_AT].tolist())
             cells[name] += filter(None, islice(column, ROWS_TO_LOOK_AT))
         seen += len(table)
         if seen >= ROWS_TO_LOOK_AT:
             break
+    if typed is not None:
+        typed.close()
     named = _named(unsaid, TEXT_NAMES)
     kinds: dict[str, str] = {}
     for name in unsaid:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Counts = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.signedinteger[Any]]
 Families = npt.NDArray[np.int32]
+"""A row a family: positions of the parents, -1 where there is none, then of the child."""
 
 
 @runtime_checkable
@@ -54,7 +55,7 @@ class Tables:
     Parameters
     ----------
     families : array of int32, shape (families, members)
-        Positions of the variables: the parents, then the child.
+        Positions of the variables: the parents, -1 where there is none, then the child.
     cells : array of int64
         Each table in C order, so that the child's states lie side by side.
     starts : array of int64, shape (families + 1,)
@@ -75,6 +76,12 @@ class Tables:
     @property
     def sizes(self) -> Counts:
         return self.starts[1:] - self.starts[:-1]
+
+    @property
+    def parents(self) -> Counts:
+        """How many parents each family has."""
+        parents: Counts = (self.families >= 0).sum(axis=1) - 1
+        return parents
 
     @property
     def parameters(self) -> Counts:
@@ -322,11 +329,11 @@ class Cache:
 
 
 def count_families(counter: Counter, families: Families) -> Tables:
-    """The tables of families of one width: at once from cases in memory, one by one from other counters."""
+    """The tables of families: at once from cases in memory, one by one from other counters."""
     if isinstance(counter, Cases):
         return counter.tables(families)
     names = [variable.name for variable in counter.variables]
-    tables = [counter.counts([names[member] for member in family]).ravel() for family in families]
+    tables = [counter.counts([names[member] for member in family if member >= 0]).ravel() for family in families]
     starts = np.cumsum([0, *(table.size for table in tables)], dtype=np.int64)
     cells = np.concatenate(tables) if tables else np.zeros(0, dtype=np.int64)
     states = state_numbers(counter.variables)[families[:, -1]]

@@ -127,7 +127,7 @@ class Counts:
             else:
                 family.count(cells[name], codes, threads, weights)  # type: ignore[call-arg]
         for i, total in enumerate(totals):
-            self.documents[i] += int(total) if total.is_integer() else total
+            self.documents[i] += whole(total)
         self.changes += 1
 
     def merge(self, other: Counts, into: Mapping[str, str] | None = None) -> None:
@@ -177,3 +177,8 @@ class Counts:
         for place, name in enumerate(ranked):
             places[self.index[name]] = place
         return places
+
+
+def whole(count: float) -> float:
+    """The same as an int where it is whole."""
+    return int(count) if float(count).is_integer() else float(count)

@@ -55,7 +55,8 @@ class Smoothing:
         What is added to every count, if m is not given: m = a |V| for multinomial events, m = 2 a for Bernoulli events,
         a times the number of states for categories. 1 is Laplace's rule.
     share : bool
-        The prior of a term is its share of the whole collection, not 1/|V|.
+        The prior of a term is its share of the whole collection, not 1/|V|: of all occurrences, or with weighted events
+        and odds of all documents.
 
     Examples
     --------
@@ -178,7 +179,7 @@ class Rules:
             raise CallError(f"the floor of variances is a share above 0 and at most 1, not {self.floor!r}")
         if self.events not in get_args(Events):
             raise CallError(f"events {self.events!r}: use {', '.join(get_args(Events))}")
-        if self.log_odds and (self.smoothing.m is not None or not self.smoothing.a > 0 or self.smoothing.share):
+        if self.log_odds and (self.smoothing.m is not None or not self.smoothing.a > 0):
             raise CallError(f"smoothing {self.smoothing}: {self.events} events take laplace or a=X with X above 0")
         if self.log_odds and (self.drop_most_frequent or self.min_count > 1 or self.prior != "fractions"):
             raise CallError(

@@ -60,3 +60,8 @@ def joined(text: Any, columns: Any, factors: tuple[float, float]) -> tuple[Any, 
     if text is None:
         return scores, present, known
     return scores + of_words * np.asarray(text[0]), present + np.asarray(text[1]), known + np.asarray(text[2])
+
+
+def difference(one: float, other: float) -> float:
+    """Of two log probabilities; 0 where they are equal, even if infinite."""
+    return 0.0 if one == other else one - other

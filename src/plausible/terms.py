@@ -19,11 +19,12 @@ RAW: dict[str, Any] = {"raw": True, "spread": 0.0, "rarity": (0.0, 0.0)}
 
 
 class Held(NamedTuple):
-    """Counts of terms, and documents of each class, in so many parts of a document."""
+    """Counts of terms, documents of each class (both in parts of a document), and the threads that may read them."""
 
     terms: _native.Terms
     documents: list[int]
     unit: int = 1
+    threads: int = 1
 
 
 def m_estimates(held: Held, counts: Counts, tokens: Tokens, rules: Rules) -> _native.Scorer:
@@ -40,6 +41,7 @@ def m_estimates(held: Held, counts: Counts, tokens: Tokens, rules: Rules) -> _na
         drop_most_frequent=rules.drop_most_frequent,
         min_length=rules.min_length,
         stop=sorted(tokens.terms_of(rules.stop_words)),
+        threads=held.threads,
     )
 
 
@@ -53,14 +55,16 @@ def log_odds(held: Held, counts: Counts, tokens: Tokens, rules: Rules, factors: 
     channels = [(False, a, a)] if len(counts.classes) == 2 else [(False, a, 0.0), (False, 0.0, REST * a)]
     if rules.pairs:
         channels.append((True, a, a))
+    style = RAW if rules.events == "odds" else DAMPED
     scorer = _native.Weighted(
         held.terms,
         held.documents,
-        **(RAW if rules.events == "odds" else DAMPED),
+        **(style | {"spread": 1.0} if rules.smoothing.share else style),
         least=(1, LEAST_PAIRS * held.unit),
         channels=channels,
         min_length=rules.min_length,
         stop=sorted(tokens.terms_of(rules.stop_words)),
+        threads=held.threads,
     )
     fitting = len(factors) == len(channels) + (len(counts.families) > 1)
     scorer.fold(factors[: len(channels)] if fitting else [1.0] * len(channels))

@@ -138,3 +138,10 @@ def test_weighted_events_equal_to_relearning(pairs: tuple[list[str], list[str]],
             left_out(model, documents, labels, i),
             dict(zip(scores.classes, np.asarray(scores.log_posterior)[0], strict=True)),
         )
+
+
+def test_what_was_never_learned_is_named_by_a_term_of_its_own():
+    model = Model()
+    model.update(["cheap money", "cheap offer", "noon"], ["spam", "spam", "ham"])
+    with pytest.raises(DataError, match="counts of 'noon'"):
+        model.forget(["noon"], ["spam"])

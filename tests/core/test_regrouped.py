@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plausible.columns import Columns
+from plausible.columns import Columns, Reading
 from plausible.errors import CallError
 from plausible.files.model import to_bytes
-from plausible.model import Model, Reading
+from plausible.model import Model
 from plausible.priors import Rules, Smoothing
 from plausible.schema import Variable
 

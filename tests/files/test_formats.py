@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from plausible.cpds import LinearGaussian, NoisyMax, Table, as_table
 from plausible.errors import CallError, DataError, ModelError, PlausibleError
-from plausible.files import FORMATS, Format, format_of, read, write
+from plausible.files.formats import FORMATS, Format, format_of, read, write
 from plausible.files.spelling import identifier
 from plausible.network import Network
 from plausible.schema import Variable
@@ -465,14 +465,14 @@ def test_two_hundred_megabytes(tmp_path: Path) -> None:
 
 
 def test_a_gzip_bomb_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("plausible.files.LARGEST_FILE", 1 << 20)
+    monkeypatch.setattr("plausible.files.formats.LARGEST_FILE", 1 << 20)
     (tmp_path / "a.net.gz").write_bytes(gzip.compress(b" " * (1 << 22)))
     with pytest.raises(DataError, match="longer than"):
         read(tmp_path / "a.net.gz")
 
 
 def test_import_is_light() -> None:
-    code = "import sys, plausible.files; print('numpy' in sys.modules, 'xml.parsers.expat' in sys.modules)"
+    code = "import sys, plausible.files.formats; print('numpy' in sys.modules, 'xml.parsers.expat' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": "src"}
     )

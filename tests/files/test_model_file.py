@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from strategies import as_ours, collections, rules
 
 from plausible import CallError, DataError, Model, ModelError, Rules, Smoothing, Tokens, Variable, load, save
+from plausible.columns import Reading
 from plausible.encode import Columns
 from plausible.files.atomic import replacing
-from plausible.model import Reading
 
 CLASSES = ["a, b", 'quoted "so"', "two\nlines", "中文", "naïve\t", " ", "\x00", "🙂", "'; drop table"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from plausible.cpds import as_table
 from plausible.errors import DataError
-from plausible.files import read, write
+from plausible.files.formats import read, write
 from plausible.files.xdsl import parse_xdsl
 from plausible.network import Network
 from tests.files.test_formats import same

@@ -110,6 +110,46 @@ def test_no_source():
         run("-k", "2")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--plot", "points.pdf"], "points.pdf: a plot is a .png or .svg file"),
+        (["--plot", "points.svg"], "Gaussian clusters of one or two columns"),  # one holds categories
+        (["--plot", "points.svg", "--covariance", "full", "--category", "x", "--category", "y"], "needs columns"),
+        (["--plot", "nowhere/points.svg", "--leave-out", "kind"], "nowhere/points.svg can't be written"),
+        (["--memberships", "nowhere/members.csv"], "nowhere/members.csv can't be written"),
+    ],
+)
+def test_what_cannot_be_written_is_known_before_anything_is_learned(points, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CallError, match=message):
+        run(points, "-k", "auto", "--seconds", 1e9, *arguments)
+    assert not list(tmp_path.glob("*.svg")) + list(tmp_path.glob(".plausible-*"))
+
+
+@pytest.mark.parametrize("columns", [["x"], ["x", "y"]])
+@pytest.mark.parametrize("kind", ["known", "spherical", "diagonal", "tied", "full"])
+def test_pictures(points, columns, kind, tmp_path):
+    out = tmp_path / "points.svg"
+    variance = ["--variance", 1] if kind == "known" else []
+    chosen = [part for name in columns for part in ("--column", name)]
+    run(points, "-k", 2, *chosen, "--covariance", kind, *variance, "--plot", out)
+    assert out.read_text().rstrip().endswith("</svg>")
+
+
+def test_a_picture_of_rows_that_all_have_gaps(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{i},\n,{i}\n" for i in range(1, 9)))
+    run(tmp_path / "t.csv", "-k", 1, "--prior", 1, "--plot", tmp_path / "p.png")
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_plot_that_fails_leaves_the_old_file(points, tmp_path):
+    (tmp_path / "p.svg").write_text("old")
+    with pytest.raises(CallError, match="k is 99"):
+        run(points, "-k", 99, "--leave-out", "kind", "--plot", tmp_path / "p.svg")
+    assert (tmp_path / "p.svg").read_text() == "old"
+
+
 def test_stopped_early_is_said(points):
     result = run(points, "-k", 2, "--covariance", "full", "--seconds", 1e-9)
     assert "stopped after 1 iterations (time)" in result.stderr

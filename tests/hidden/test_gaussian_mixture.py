@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from plausible import _native
 from plausible.errors import CallError, DataError, ModelError, PlausibleWarning
-from plausible.learning.mixtures.components import Components, e_step, inverse_factors, posterior
+from plausible.learning.mixtures.components import Components, e_step, inverse_factors, posterior, sizes
 from plausible.learning.mixtures.gaussian import estimate, gaussian_mixture, log_prior
 from plausible.learning.mixtures.moments import Moments
 from plausible.learning.mixtures.points import points, spread
@@ -171,6 +171,15 @@ def test_empty_moments_add_nothing():
     for both in (some + none, none + some):
         assert (both.n[0], both.mean[0, 0], both.squares[0, 0]) == (2, 3, 1)
     assert (none + none).n[0] == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(deadline=None, max_examples=15)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([0.0, 0.4]))
+def test_sizes_count_the_most_probable_components(kind, seed, k, gaps):
+    table, components = points(blobs(seed, 1300, 4, 3, gaps)), some_components(seed, k, 3, kind)
+    most = posterior(table, components, 1)[0].argmax(axis=1)
+    assert sizes(table, components, 2).tolist() == np.bincount(most, minlength=k).tolist()
 
 
 def test_the_native_step_checks_shapes():

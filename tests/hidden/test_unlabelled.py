@@ -7,13 +7,13 @@ import pytest
 from click.testing import CliRunner
 
 from plausible import _native, learn, merge
-from plausible.answers import explain
 from plausible.cli import plausible
 from plausible.errors import CallError, DataError, ModelError, PlausibleWarning
 from plausible.expected import MASS, UNIT, Expected, Rows, together
 from plausible.files.model import from_bytes, load, save, to_bytes
 from plausible.learning.unlabelled import _folds
 from plausible.model import Model
+from plausible.reasons import explain
 from plausible.text import Tokens
 
 WORDS = {"garden": [f"petal{i}" for i in range(40)], "bank": [f"bond{i}" for i in range(40)]}

@@ -17,7 +17,7 @@ from click.shell_completion import ShellComplete
 
 from plausible.cli import main, plausible
 from plausible.cpds import LinearGaussian, Table, Words
-from plausible.files import read, write
+from plausible.files.formats import read, write
 from plausible.network import Network
 from plausible.schema import Variable
 

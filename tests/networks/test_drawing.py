@@ -12,7 +12,7 @@ import pytest
 from plausible.cpds import LinearGaussian, Table
 from plausible.drawing import draw
 from plausible.errors import CallError
-from plausible.files import read
+from plausible.files.formats import read
 from plausible.graph import Graph
 from plausible.infer.evidence import Likelihood, Not
 from plausible.infer.exact import posteriors

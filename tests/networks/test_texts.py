@@ -32,7 +32,7 @@ from plausible import (
     star,
 )
 from plausible.cpds import LinearGaussian, Table, Words
-from plausible.files import read, write
+from plausible.files.formats import read, write
 from plausible.infer import ask, ask_mixed, conflict, estimate, explanation, finding_sensitivity, sample_mixed
 from tests.networks.naive import marginal, random_network, weighted
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from plausible.files import read, write
+from plausible.files.formats import read, write
 from plausible.infer.approximate import sample
 from plausible.learning.fit import fit
 from plausible.network import Network

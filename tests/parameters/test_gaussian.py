@@ -13,7 +13,7 @@ from plausible.coding import read_mixed
 from plausible.counting import Cases, Mixed
 from plausible.cpds import LinearGaussian, Table
 from plausible.errors import CallError, DataError, PlausibleWarning
-from plausible.files import read
+from plausible.files.formats import read
 from plausible.graph import Graph
 from plausible.infer.gaussian import sample_mixed
 from plausible.learning.fit import count, fit

@@ -65,8 +65,8 @@ def test_loose_files_and_empty_classes_are_noted(tmp_path: Path) -> None:
     source = open_source(tmp_path)
     list(source.tables())
     assert source.notes == {
-        "files beside the class folders, left out": 1,
-        "class folders without files, left out": 1,
+        "files beside the class folders, left out": (str(tmp_path / "README"), 1),
+        "class folders without files, left out": (str(tmp_path / "b"), 1),
     }
     with pytest.raises(DataError, match="README: files beside"):
         list(open_source(tmp_path, strict=True).tables())
@@ -98,7 +98,7 @@ def test_vanishing_file(tmp_path: Path) -> None:
     next(passing)
     (tmp_path / "a/2").unlink()
     assert sum(map(len, passing)) == 1
-    assert source.notes == {"files that vanished while the folder was read": 1}
+    assert source.notes == {"files that vanished while the folder was read": (str(tmp_path / "a/2"), 1)}
 
 
 def test_names_that_are_not_utf8(tmp_path: Path, rows: Rows) -> None:
@@ -120,6 +120,14 @@ def test_encodings_are_noted(tmp_path: Path, rows: Rows) -> None:
     write(tmp_path / "a/4.png", b"\x89PNG\r\n\x1a\n" + bytes(range(30)) * 9)
     with pytest.raises(DataError, match=r"a/4\.png is not text: byte"):
         rows(tmp_path)
+
+
+def test_a_note_names_the_first_file_that_it_is_of(tmp_path: Path) -> None:
+    paths = [write(tmp_path / name, text) for name, text in (("1", b"plain"), ("2", b"caf\xe9"), ("3", b"\xfcber"))]
+    for documents in (tmp_path, paths):
+        source = open_source(documents)
+        list(source.tables())
+        assert source.notes == {"not UTF-8, read as CP1252": (str(paths[1]), 2)}
 
 
 def test_maildir(tmp_path: Path, rows: Rows) -> None:
@@ -179,7 +187,7 @@ def test_truncated(tmp_path: Path, rows: Rows) -> None:
         rows(write(tmp_path / "cut", raw))
     source = open_source(write(tmp_path / "cut", raw + b"\nhal"))
     assert len(rows(source)) == 2
-    assert source.notes.total() == 1
+    assert [note.times for note in source.notes.values()] == [1]
     packed = gzip.compress(os.urandom(10_000).hex().encode())
     with pytest.raises(DataError, match=r"cut\.gz: the gzip data breaks off or is damaged after"):
         rows(write(tmp_path / "cut.gz", packed[:-2000]))

@@ -144,7 +144,8 @@ def test_one_latin_1_line_among_many(tmp_path: Path, rows: Rows) -> None:
     path = write(tmp_path / "t.csv", b"a,b\n" + "é,1\n".encode() * 500_000 + "ü,2\n".encode("latin-1"))
     source = open_source(path)
     assert rows(source)[-1] == ("ü", "2")
-    assert source.notes == {"lines that are not UTF-8, read as CP1252": 1}
+    noted = source.notes["lines that are not UTF-8, read as CP1252"]
+    assert (noted.place.partition(",")[0], noted.times) == (str(path), 1)
     with pytest.raises(DataError, match=r"after byte .*: lines that are not UTF-8"):
         rows(open_source(path, strict=True))
 
@@ -186,7 +187,9 @@ def test_json_lines_with_changing_keys(tmp_path: Path, rows: Rows) -> None:
     source = open_source(write(tmp_path / "t.jsonl", start + '{"a": 2}\n' * 200_000 + '{"late": 1}\n'))
     assert source.columns == ("a", "b")
     assert rows(source)[:2] == [("1", None), (None, '{"x": [1, "é"]}')]
-    assert source.notes == {"key 'late' is not among those of the first lines, left out": 1}
+    assert source.notes == {
+        "key 'late' is not among those of the first lines, left out": (f"{tmp_path}/t.jsonl, line 200003", 1)
+    }
 
 
 def test_what_a_name_can_not_hide(tmp_path: Path, rows: Rows) -> None:

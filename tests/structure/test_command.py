@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from plausible.cli import main
-from plausible.files import read
+from plausible.files.formats import read
 from tests.networks.naive import random_network
 from tests.structure.naive import sample
 

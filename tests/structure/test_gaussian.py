@@ -14,7 +14,7 @@ from plausible import Knowledge
 from plausible.coding import read_mixed
 from plausible.counting import Cases, Mixed
 from plausible.errors import CallError, DataError
-from plausible.files import read
+from plausible.files.formats import read
 from plausible.graph import Graph
 from plausible.infer.gaussian import sample_mixed
 from plausible.learning.structure import exact, ges, hill_climb, learn_structure, pc, score_graph, tabu

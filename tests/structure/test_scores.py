@@ -68,7 +68,7 @@ def test_long_lists_of_families_are_cut_and_change_nothing(monkeypatch):
     cases = random_cases(3, (2, 3, 4, 2), 200)
     families = np.array([(x, y) for x in range(4) for y in range(4) if x != y], dtype=np.int32)
     whole = Scorer(cases, "bdeu").batch(families)
-    monkeypatch.setattr("plausible.learning.structure.scores.MOST_CELLS", 12)
+    monkeypatch.setattr("plausible.learning.structure.scorers.MOST_CELLS", 12)
     assert (Scorer(cases, "bdeu").batch(families) == whole).all()
 
 

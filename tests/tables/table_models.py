@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plausible.columns import Columns
-from plausible.model import Model, Reading
+from plausible.columns import Columns, Reading
+from plausible.model import Model
 from plausible.priors import Rules
 from plausible.schema import Variable
 

@@ -16,10 +16,10 @@ from table_models import probabilities
 from table_twins import posterior
 
 import plausible
-from plausible.columns import Columns
+from plausible.columns import Columns, Reading
 from plausible.errors import CallError, DataError, ModelError
 from plausible.files.model import from_bytes, to_bytes
-from plausible.model import Model, Reading
+from plausible.model import Model
 from plausible.naive_bayes import star
 from plausible.priors import Rules
 from plausible.schema import Variable

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import plausible
@@ -41,6 +42,7 @@ def test_a_histogram_counts_each_value(pairs):
 
 @settings(deadline=None)
 @given(VALUES, st.integers(4, 9), st.randoms(use_true_random=False), st.integers(0, 60))
+@example([(float(value), 0) for value in range(-2, 3)], 4, Random(0), 0)
 def test_a_coarse_histogram_does_not_depend_on_order_or_parts(pairs, most, random, cut):
     whole = counted(pairs, most).cells(3)
     shuffled = list(pairs)

@@ -44,7 +44,7 @@ def _read(
     if source.notes:
         from plausible.learning.classifier import say_notes
 
-        say_notes(source.notes, source.name)
+        say_notes(source.notes)
 
 
 where_option = click.option("--where", metavar="SQL", help="Only the rows of a table for which this holds.")
@@ -237,7 +237,7 @@ def explain(
 
     Of a network, the findings for and against a state of VARIABLE, and how probable that is without each.
     """
-    from plausible.files import is_network
+    from plausible.files.formats import is_network
 
     if is_network(model_file):
         from plausible.cli.insight import network_reasons
@@ -248,8 +248,8 @@ def explain(
         return
     if given or do:
         raise CallError("--given and --do are for networks; this is a model of documents")
-    from plausible.answers import explain as why
     from plausible.files.model import load_model
+    from plausible.reasons import explain as why
 
     model = load_model(model_file)
     result = why(model, _single(model, source, where, encoding, row), label, against)
@@ -317,8 +317,8 @@ def words(model_file: str, label: str | None, top: int, format_: show.Format | N
 
     `ratio` is how much more probable the word is in the class than in the others.
     """
-    from plausible.answers import words as words_of
     from plausible.files.model import load_model
+    from plausible.keywords import words as words_of
 
     model = load_model(model_file)
     columns = ["class", "word", "ratio", "probability", "seen", "seen_elsewhere"]
@@ -354,7 +354,7 @@ def info(model_file: str, given: tuple[str, ...], do: tuple[str, ...], format_: 
     import os
 
     from plausible.about import described, settings
-    from plausible.files import is_network
+    from plausible.files.formats import is_network
 
     if is_network(model_file):
         from plausible.cli.insight import network_info

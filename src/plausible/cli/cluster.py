@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -61,7 +62,12 @@ if TYPE_CHECKING:
 @click.option("--category", "categories", multiple=True, metavar="NAME", help="A column whose numbers are names.")
 @click.option("--restarts", type=click.IntRange(1), metavar="N", help="Starts; the best is kept. [10; documents: 3]")
 @click.option("--seed", type=int, default=0, metavar="N", help="Of the starts. [0]")
-@click.option("--seconds", type=float, metavar="S", help="Stop after this long with the best so far, as Ctrl-C does.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    metavar="S",
+    help="Stop after this long with the best so far, as Ctrl-C does.",
+)
 @click.option(
     "--words", "most", type=click.IntRange(1), default=10, metavar="N", help="Words or values to show of each. [10]"
 )
@@ -108,6 +114,7 @@ def cluster(
     they lie in. Columns of numbers make Gaussian clusters; a table with categories makes latent classes; --text with
     --column takes both. Gaps are taken as they are.
     """
+    from plausible.files.atomic import replacing
     from plausible.learning.mixtures.clusters import cluster as learn
     from plausible.learning.mixtures.gaussian import GaussianMixture
     from plausible.sources import open_source
@@ -121,17 +128,21 @@ def cluster(
     given["tokens"] = Tokens(span(ngrams) or (1, 1), span(chars), stem)
     given["stop_words"] = words_of(stop_words) if stop_words else ()
     given |= {name: value for name, value in limits.items() if value is not None}
-    choice = learn(opened, _number(components), **given)
-    if progress:
-        click.echo("\r\x1b[K", err=True, nl=False)
-    mixture = choice.best
-    record = _gaussian(mixture) if isinstance(mixture, GaussianMixture) else _classes(mixture, opened, most)
-    if choice.candidates:
-        record["candidates"] = [candidate._asdict() for candidate in choice.candidates]
     if plot:
-        _plot(plot, mixture, opened)
-    if memberships:
-        _write(memberships, opened, mixture)
+        _check_plot(plot, opened, given)
+    with ExitStack() as files:  # a place that can't be written to is known before anything is learned
+        drawn, written = (files.enter_context(replacing(path)) if path else None for path in (plot, memberships))
+        choice = learn(opened, _number(components), **given)
+        if progress:
+            click.echo("\r\x1b[K", err=True, nl=False)
+        mixture = choice.best
+        record = _gaussian(mixture) if isinstance(mixture, GaussianMixture) else _classes(mixture, opened, most)
+        if choice.candidates:
+            record["candidates"] = [candidate._asdict() for candidate in choice.candidates]
+        if plot and drawn:
+            _plot(drawn, plot, mixture, opened)
+        if written:
+            _write(written, opened, mixture)
     if not mixture.converged:
         click.echo(f"Note: stopped after {mixture.iterations} iterations ({mixture.stopped})", err=True)
     show.one(record, format_, lambda: _candidates(choice.candidates) + _table(mixture, record))
@@ -215,31 +226,41 @@ def _candidates(candidates: tuple[Candidate, ...]) -> str:
     return show.table(records, list(records[0])) + "\n" if records else ""
 
 
-def _plot(path: str, mixture: GaussianMixture | TableMixture, source: Source) -> None:
+def _check_plot(path: str, source: Source, given: dict[str, Any]) -> None:
+    from plausible.learning.mixtures.picture import kind_of
+
+    kind_of(path)
+    without = {*given["leave_out"], *given["categories"]}
+    among = given["columns"] or (source.numeric if given["covariance"] else source.columns)
+    names = [name for name in among if name not in without]
+    if source.documents or given["text"] or not (set(names) <= set(source.numeric) or set(names) - set(source.columns)):
+        raise CallError("a plot shows Gaussian clusters of one or two columns of numbers; name them with --column")
+    if len(names) > 2:
+        raise CallError(f"a plot has one or two columns, not {len(names)}; name them with --column")
+
+
+def _plot(file: IO[bytes], path: str, mixture: GaussianMixture | TableMixture, source: Source) -> None:
     from plausible.learning.mixtures.gaussian import GaussianMixture
-    from plausible.learning.mixtures.picture import plot
+    from plausible.learning.mixtures.picture import kind_of, plot
     from plausible.learning.mixtures.points import read_points
 
-    if not isinstance(mixture, GaussianMixture):
-        raise CallError("a plot shows Gaussian clusters of one or two columns of numbers; name them with --column")
-    plot(path, mixture, read_points(source, mixture.names))
+    if isinstance(mixture, GaussianMixture):
+        plot(file, kind_of(path), mixture, read_points(source, mixture.names))
 
 
-def _write(path: str, source: Source, mixture: GaussianMixture | TableMixture) -> None:
+def _write(file: IO[bytes], source: Source, mixture: GaussianMixture | TableMixture) -> None:
     import csv
     import io
 
-    from plausible.files.atomic import replacing
     from plausible.learning.mixtures.clusters import memberships
 
-    with replacing(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["row", "cluster", *(f"p{j}" for j in range(len(mixture.weights)))])
-        for place, shares in memberships(source, mixture):
-            writer.writerow([place, shares.index(max(shares)), *shares])
-        text.flush()
-        text.detach()
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["row", "cluster", *(f"p{j}" for j in range(len(mixture.weights)))])
+    for place, shares in memberships(source, mixture):
+        writer.writerow([place, shares.index(max(shares)), *shares])
+    text.flush()
+    text.detach()
 
 
 def _progress() -> Callable[[Step], None] | None:

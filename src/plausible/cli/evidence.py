@@ -26,7 +26,7 @@ KINDS = ("not:", "likelihood:", "soft:")
 
 def asked(network_file: str, given: Iterable[str], do: Iterable[str]) -> tuple[Network, dict[str, Any]]:
     """The network in a file once some variables are set from outside, and the evidence on it."""
-    from plausible.files import read
+    from plausible.files.formats import read
 
     network = actions(read(network_file), do)
     return network, parsed(network, given)
@@ -174,7 +174,7 @@ def complete_variable(ctx: click.Context, _: click.Parameter, incomplete: str) -
 
 def complete_subject(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """What `explain` is about: a variable of a network, or a file for a model of documents."""
-    from plausible.files import is_network
+    from plausible.files.formats import is_network
 
     if is_network(_path(ctx) or ""):
         return complete_variable(ctx, param, incomplete)
@@ -213,7 +213,7 @@ def _network(ctx: click.Context) -> Network | None:
     import os
     import warnings
 
-    from plausible.files import read
+    from plausible.files.formats import read
 
     path = _path(ctx)
     try:

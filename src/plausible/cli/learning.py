@@ -271,7 +271,7 @@ def merge(models: tuple[str, ...], output: str, format_: show.Format | None) -> 
 
     The rules (smoothing, vocabulary) are those of the first.
     """
-    from plausible.files import is_network
+    from plausible.files.formats import is_network
     from plausible.files.model import load_model, save
 
     if is_network(models[0]):
@@ -312,7 +312,7 @@ def update(
 
     MODEL is a model of classes, whose calibration stays as it is, or a network with its counts.
     """
-    from plausible.files import is_network
+    from plausible.files.formats import is_network
     from plausible.files.model import load_model
 
     if is_network(model_file):
@@ -343,7 +343,7 @@ def forget(
 
     Those that can't have been learned are refused, and the model stays as it is.
     """
-    from plausible.files import is_network
+    from plausible.files.formats import is_network
     from plausible.files.model import load_model
 
     if is_network(model_file):

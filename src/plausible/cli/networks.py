@@ -342,7 +342,7 @@ def compare(first: str, second: str, format_: show.Format | None) -> None:
       plausible compare true.bif learned.bif
     """
     from plausible.comparison import compare as compared
-    from plausible.files import read
+    from plausible.files.formats import read
 
     found = compared(read(first), read(second))
     record = {
@@ -392,6 +392,6 @@ def convert(network_file: str, output: str, read_as: str | None, write_as: str |
       plausible convert alarm.bif alarm.xdsl
       plausible convert alarm.net.gz alarm.xml
     """
-    from plausible.files import read, write
+    from plausible.files.formats import read, write
 
     write(read(network_file, read_as), output, write_as)

@@ -96,7 +96,7 @@ def learn_network(
     source: str | None, sql: str | None, network: str, output: str, format_: show.Format | None, own: dict[str, Any]
 ) -> None:
     from plausible.errors import DataError
-    from plausible.files import read
+    from plausible.files.formats import read
     from plausible.learning.parameters import learn_parameters
     from plausible.sources import open_source
 
@@ -142,7 +142,7 @@ def _hidden(text: str) -> tuple[str, int | list[str] | None]:
 
 def _writer(output: str) -> Callable[[Counted], None]:
     """What writes the network, its counts beside it where the format has room; an error now where none can."""
-    from plausible.files import write, written_format
+    from plausible.files.formats import write, written_format
     from plausible.files.model import save
 
     if written_format(output).name == "plausible":

@@ -112,7 +112,7 @@ def structure(
     structural EM. Ctrl-C stops the search and keeps the best network so far.
     """
     from plausible.coding import read_mixed
-    from plausible.files import write, written_format
+    from plausible.files.formats import write, written_format
     from plausible.learning.structure import learn_structure, structural_em
 
     if output is not None:
@@ -195,7 +195,7 @@ def _show_ensemble(
     from dataclasses import asdict
 
     from plausible.cli.evidence import parsed
-    from plausible.files import write
+    from plausible.files.formats import write
     from plausible.learning.structure import bootstrap, order_mcmc
 
     if times is not None and steps is not None:
@@ -260,7 +260,7 @@ def _order(text: str) -> Graph | list[str]:
 
     if not os.path.isfile(text):
         return _names(text)
-    from plausible.files import read
+    from plausible.files.formats import read
 
     return read(text).graph
 

@@ -18,11 +18,11 @@ from sklearn.utils.validation import (
 )
 
 from plausible.cells import WEIGHT_UNIT, taken
-from plausible.columns import Columns
+from plausible.columns import Columns, Reading
 from plausible.estimators.classes import by_class, checked_labels
 from plausible.files.model import from_bytes, to_bytes
 from plausible.frames import column_cells, frame_columns
-from plausible.model import Model, Reading
+from plausible.model import Model
 from plausible.priors import Rules, Smoothing
 from plausible.schema import Variable
 

@@ -35,6 +35,11 @@ def packed(name: str, head: Mapping[str, Any], members: Mapping[str, bytes]) -> 
     return held.getvalue()
 
 
+def holds_network(data: bytes) -> bool:
+    """Whether bytes begin like a file that holds a network; others hold a model of classes."""
+    return data[:4] == b"PK\x03\x04" and data.startswith(b"network.json", 30)
+
+
 def _packs_modestly(data: bytes) -> bool:
     """Whether a member stays below the limit of `unpacked`, with room to spare."""
     return len(data) < 4096 or len(zlib.compress(data, 1)) * MOST_UNPACKED / 4 > len(data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
@@ -14,6 +13,8 @@ from plausible.errors import CallError, DataError
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that takes the place of `path` when the block ends well; else the old file stays as it is."""
+    import tempfile
+
     target = os.path.realpath(os.fspath(path))
     if os.path.isdir(target):
         raise CallError(f"{os.fspath(path)} is a folder; name a file")

@@ -11,8 +11,8 @@ import numpy as np
 from plausible import _native
 from plausible.cpds import Array, as_table, row_name
 from plausible.errors import CallError, DataError, unknown
-from plausible.files import read, write
 from plausible.files.draft import Draft
+from plausible.files.formats import read, write
 from plausible.files.spelling import quoted, unquoted
 from plausible.network import Network
 

@@ -26,14 +26,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from plausible.calibration import Calibration
-from plausible.columns import PAIRS, Columns
+from plausible.columns import PAIRS, Columns, Reading
 from plausible.counts import Counts, Family
 from plausible.errors import CallError
 from plausible.expected import Expected
-from plausible.files import NETWORK_START
-from plausible.files.archive import array, npy, only, packed, unpacked
+from plausible.files.archive import array, holds_network, npy, only, packed, unpacked
 from plausible.files.atomic import replacing
-from plausible.model import Model, Reading
+from plausible.model import Model
 from plausible.priors import Rules, Smoothing
 from plausible.schema import Variable
 from plausible.text import Tokens
@@ -125,7 +124,7 @@ def load(path: str | os.PathLike[str]) -> Model | Network | Counted:
         If it is damaged, of a newer version, or no model at all.
     """
     data, name = _read(path)
-    if NETWORK_START.match(data):
+    if holds_network(data):
         from plausible.files.plausible import parse_counted
 
         return parse_counted(data, name)
@@ -135,7 +134,7 @@ def load(path: str | os.PathLike[str]) -> Model | Network | Counted:
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model that learns and classifies; CallError where the file holds a network."""
     data, name = _read(path)
-    if NETWORK_START.match(data):
+    if holds_network(data):
         raise CallError(f"{name} holds a belief network, not a model of classes; ask it with `plausible query {name}`")
     return from_bytes(data, name)
 
@@ -146,7 +145,7 @@ def load_counted(path: str | os.PathLike[str]) -> Counted:
     from plausible.files.plausible import parse_counted
 
     data, name = _read(path)
-    found = parse_counted(data, name) if NETWORK_START.match(data) else None
+    found = parse_counted(data, name) if holds_network(data) else None
     if isinstance(found, Counted):
         return found
     raise CallError(

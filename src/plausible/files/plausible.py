@@ -21,8 +21,7 @@ import numpy as np
 from plausible.counted import Counted, Numbers
 from plausible.cpds import CPD, Array, LinearGaussian, NoisyMax, Table, Words, as_table
 from plausible.errors import ModelError
-from plausible.files import NETWORK_START
-from plausible.files.archive import array, npy, only, packed, unpacked
+from plausible.files.archive import array, holds_network, npy, only, packed, unpacked
 from plausible.files.model import from_bytes
 from plausible.naive_bayes import star
 from plausible.network import Network
@@ -39,7 +38,7 @@ Take = Callable[..., Array]
 
 def parse_plausible(source: bytes, where: str = "the network") -> Network:
     """The network in a model file; that of a naive Bayes model is a star. `where` names it in errors."""
-    if not NETWORK_START.match(source):
+    if not holds_network(source):
         return star(from_bytes(source, where))
     found = parse_counted(source, where)
     return found.network if isinstance(found, Counted) else found

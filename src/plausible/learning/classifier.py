@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from plausible.cells import Batch, names_of
-from plausible.columns import PAIRS, Columns, Said, Uncut, choose_columns
+from plausible.columns import PAIRS, Columns, Reading, Said, Uncut, choose_columns
 from plausible.encode import batches, labelled
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.learning.ahead import ahead
 from plausible.learning.sample import Sample
-from plausible.model import Model, Reading
+from plausible.model import Model
 from plausible.priors import Rules, Smoothing, parsed
-from plausible.sources import Source, open_source
+from plausible.sources import Note, Source, open_source
 from plausible.text import Tokens
 
 Progress = Callable[[Source], None]
@@ -360,15 +359,15 @@ def read_labelled(
             use(kept)
         if progress is not None:
             progress(source)
-    say_notes(source.notes, source.name)
+    say_notes(source.notes)
     if skipped:
         warn(f"{skipped:,} {model.unit} of {source.name} have no class in {columns.target!r}; they were skipped")
     return skipped
 
 
-def say_notes(notes: Counter[str], name: str) -> None:
-    for note, times in notes.items():
-        warn(f"{name}: {note}" + (f" ({times:,} times)" if times > 1 else ""))
+def say_notes(notes: Mapping[str, Note]) -> None:
+    for what, (place, times) in notes.items():
+        warn(f"{place}{f' and {times - 1:,} more' if times > 1 else ''}: {what}")
 
 
 def _warn_of_columns(model: Model, source: Source) -> None:

@@ -75,14 +75,13 @@ class Sample:
         counts = None if times is None else np.fromiter(times, np.int64, len(keys))[near]
         different, first, group = np.unique(keys[near], return_index=True, return_inverse=True)
         numbers = np.bincount(group, counts).astype(np.int64)
-        different, chosen = different[: self._size], near[first[: self._size]]
-        columns = [values_of(taken(column, chosen)) for column in [*cells.values(), labels, given]]
-        for key, number, *row, label, weight in zip(
-            different.tolist(), numbers[: len(chosen)].tolist(), *columns, strict=True
-        ):
-            if key not in self._rows:
-                self._rows[key] = (tuple(row), label, weight)
-                self._characters += _length(row)
+        different, chosen = different[: self._size].tolist(), near[first[: self._size]]
+        new = [i for i, key in enumerate(different) if key not in self._rows]
+        columns = [values_of(taken(column, chosen[new])) for column in [*cells.values(), labels, given]]
+        for i, *row, label, weight in zip(new, *columns, strict=True):
+            self._rows[different[i]] = (tuple(row), label, weight)
+            self._characters += _length(row)
+        for key, number in zip(different, numbers[: len(chosen)].tolist(), strict=True):
             self._times[key] = self._times.get(key, 0) + number
         self._shrink()
 

@@ -23,8 +23,9 @@ from plausible.learning.em import em
 from plausible.learning.mixtures.moments import Array
 from plausible.learning.mixtures.stars import Star, StarCounts, StarPrior, StarRows, WordsPrior, expected, posterior
 from plausible.learning.mixtures.words import PART, Bags, Words
-from plausible.model import Model, default_threads
+from plausible.model import Model
 from plausible.scores import Scores
+from plausible.scoring import default_threads
 
 if TYPE_CHECKING:
     from plausible.learning.classifier import Options
@@ -148,7 +149,7 @@ def _add(bags: Bags, model: Model, options: Options, threads: int) -> int:
     columns = replace(learned_columns(source, model.reading.columns), target=None)
     for batch in batches(source, columns):
         bags.add(batch.texts, threads)
-    say_notes(source.notes, source.name)
+    say_notes(source.notes)
     return bags.native.size - before
 
 

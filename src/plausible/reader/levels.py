@@ -14,8 +14,8 @@ from plausible import calibration
 from plausible.bins import interval_variable
 from plausible.calibration import Calibration
 from plausible.cells import encoded
-from plausible.columns import Columns
-from plausible.model import Model, Reading
+from plausible.columns import Columns, Reading
+from plausible.model import Model
 from plausible.priors import Rules, Smoothing
 from plausible.reader.store import Item
 from plausible.schema import Variable
@@ -31,7 +31,7 @@ OF_ATTRIBUTES = Smoothing(m=4.0, share=True)
 """What few ratings say of an attribute is drawn to what is usual of it."""
 RULES = Rules(
     events="weighted",
-    smoothing=Smoothing(a=0.1),
+    smoothing=Smoothing(a=0.03, share=True),
     by_column={variable.name: OF_ATTRIBUTES for variable in READING.columns.attributes},
 )
 

@@ -9,12 +9,12 @@ from datetime import UTC, timedelta
 
 import numpy as np
 
-from plausible.answers import explain
 from plausible.reader.levels import LIKED, REST, Cells, Levels, sigmoid
 from plausible.reader.search import asked
 from plausible.reader.settings import BOOST, Settings
 from plausible.reader.standing import Marks, Standing
 from plausible.reader.store import Item, Store
+from plausible.reasons import explain
 
 TOP = 50
 """The places among which the items are found that moved the most."""

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from plausible import _native
 from plausible.counts import Coded
-from plausible.model import default_threads
 from plausible.reader import standing as standings
 from plausible.reader.counted import LATEST, rated
 from plausible.reader.levels import LENGTHS, UNFITTED, Cells, LeftOut, Levels, cells_of
@@ -20,6 +19,7 @@ from plausible.reader.search import asked
 from plausible.reader.settings import BOOST, Settings
 from plausible.reader.standing import Shelf, Standing
 from plausible.reader.store import Store
+from plausible.scoring import default_threads
 
 AT_A_TIME = 400
 """Texts that are read at a time, so that nobody waits long for the store."""

@@ -7,12 +7,13 @@ kind of file is one module with a function that recognises it and one that opens
 
 from plausible.sources.mail import html_text, looks_like_mail, message_text
 from plausible.sources.opening import KINDS, Kind, open_source
-from plausible.sources.table import Column, Options, Source, Table, cell_text
+from plausible.sources.table import Column, Note, Options, Source, Table, cell_text
 
 __all__ = [
     "KINDS",
     "Column",
     "Kind",
+    "Note",
     "Options",
     "Source",
     "Table",

@@ -137,7 +137,7 @@ def _chained(sources: list[Source]) -> Source:
                 whole.position = before + source.position
                 yield table
             before += source.size or 0
-            whole.notes.update(source.notes)
+            whole.add_notes(source.notes)
 
     name = first.name if len(sources) == 1 else f"{first.name} and {len(sources) - 1} more"
     sizes = [source.size for source in sources if source.size is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from plausible.sources.streams import Input
 from plausible.sources.table import (
     CHUNK_CHARACTERS,
     CHUNK_ROWS,
+    TYPED_ROWS,
     Options,
     Source,
     Table,
@@ -31,6 +32,10 @@ _QUERY = re.compile(r"\s*(?:select|with|from)\s", re.I)
 _FIRST_ROWS = 64
 _PLAIN = frozenset({"VARCHAR", "BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT"})
 """Types whose text is the same from DuckDB as from `cell_text`."""
+ROWS_TO_CODE = 8192
+"""Rows that are read for the texts of a column."""
+MOST_CODES = 255
+"""Texts of a column that DuckDB codes: with a missing cell as many as a byte tells apart."""
 
 
 def looks_like_parquet(head: bytes, suffix: str) -> bool:
@@ -47,7 +52,7 @@ def open_parquet(given: Input, options: Options) -> Source:
     if given.path is None or given.packed:
         raise DataError(f"{given.name} is Parquet, which needs a file that isn't packed; save it as one")
     path = re.sub(r"([*?[])", r"[\1]", given.path).replace("'", "''")
-    source = _open_query(f"from read_parquet('{path}')", given.name, DataError, options)
+    source = _open_query(f"from read_parquet('{path}')", given.name, DataError, options, look=options.where is None)
     return replace(source, size=given.size)
 
 
@@ -56,7 +61,9 @@ def open_sql(query: str, options: Options) -> Source:
     return _open_query(query.strip().rstrip(";"), "the SQL text", CallError, options)
 
 
-def _open_query(query: str, name: str, blame: type[PlausibleError], options: Options) -> Source:
+def _open_query(
+    query: str, name: str, blame: type[PlausibleError], options: Options, *, look: bool = False
+) -> Source:
     import duckdb
 
     where = options.where
@@ -71,7 +78,7 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
         raise blame(f"{name}: {_gist(error)}") from None
 
     def read(source: Source, wanted: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
-        chosen = ", ".join('"' + column.replace('"', '""') + '"' for column in wanted) or "null"
+        chosen = ", ".join(map(_quoted, wanted)) or "null"
         first = 1
         with duckdb.connect() as connection:
             total = _rows(connection, query, name) if source.size else 0
@@ -94,14 +101,23 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
             yield connection.sql(f"from (\n{query}\n)")
 
     types = {row[0]: row[1] for row in described}
-    typed = typed_reader(types, relation, name, "row" if where is None else f"where {where}, row")
+    typed = typed_reader(types, relation, name, "row" if where is None else f"where {where}, row", look=look)
     return Source(name, columns, read, numeric=numeric, where=where, strict=options.strict, typed=typed)
 
 
 def typed_reader(
-    types: Mapping[str, str], relation: Callable[[], AbstractContextManager[DuckDBPyRelation]], name: str, unit: str
+    types: Mapping[str, str],
+    relation: Callable[[], AbstractContextManager[DuckDBPyRelation]],
+    name: str,
+    unit: str,
+    *,
+    look: bool = False,
 ) -> Typed:
-    """What reads a relation's columns without making Python values of their cells."""
+    """What reads a relation's columns without making Python values of their cells.
+
+    With `look`, which runs the relation twice, DuckDB itself codes the texts that its first rows hold. It does so once
+    for each entry of a column's dictionary, if the file has one, and hands out a byte a cell.
+    """
     import duckdb
 
     from plausible import _native
@@ -109,17 +125,31 @@ def typed_reader(
     numeric = frozenset(column for column, of in types.items() if _NUMERIC.fullmatch(of))
     plain = frozenset(column for column, of in types.items() if of in _PLAIN)
 
+    found: dict[str, list[str]] = {}
+
+    def known_texts(held: DuckDBPyRelation, texts: Sequence[str]) -> dict[str, list[str]]:
+        """The texts in the first rows of the columns that hold few."""
+        unseen = [column for column in texts if column not in found]
+        if unseen:
+            chosen = ", ".join(f"{_quoted(column)}::varchar" for column in unseen)
+            stream = _native.ArrowColumns(held.limit(ROWS_TO_CODE).project(chosen).__arrow_c_stream__(), [])
+            while stream.next(ROWS_TO_CODE) is not None:
+                pass
+            found.update((column, stream.states(at, 0)) for at, column in enumerate(unseen))
+        return {column: found[column] for column in texts if _fits_a_byte(found[column])}
+
     def read(wanted: tuple[str, ...], numbers: frozenset[str]) -> Generator[Table]:
-        chosen = ", ".join(
-            f'"{column.replace(chr(34), chr(34) * 2)}"::{"double" if column in numbers else "varchar"}'
-            for column in wanted
-        )
-        states: dict[str, list[str]] = {column: [] for column in wanted if column not in numbers}
+        texts = [column for column in wanted if column not in numbers]
+        states: dict[str, list[str]] = {column: [] for column in texts}
         first = 1
         try:
             with relation() as held:
-                stream = _native.ArrowColumns(held.project(chosen).__arrow_c_stream__())
-                batches: Iterator[Any] = iter(stream.next, None)
+                known = known_texts(held, texts) if look else {}
+                columns = held.project(_typed_columns(wanted, numbers))
+                if known:
+                    columns = columns.project(_coded_columns(wanted, known)).project(_with_others(wanted, known))
+                stream = _native.ArrowColumns(columns.__arrow_c_stream__(), list(known.values()))
+                batches: Iterator[Any] = iter(lambda: stream.next(TYPED_ROWS), None)
                 try:
                     for batch in batches:
                         cells = dict(zip(wanted, batch, strict=True))
@@ -139,6 +169,39 @@ def typed_reader(
         return read(wanted, numbers) if numbers <= numeric and {*wanted} - numbers <= plain else None
 
     return typed
+
+
+def _fits_a_byte(states: Sequence[str]) -> bool:
+    return 0 < len(states) <= MOST_CODES and not any("\0" in state for state in states)
+
+
+def _typed_columns(wanted: Sequence[str], numbers: frozenset[str]) -> str:
+    """SQL of columns t0, t1 …, numbers or texts."""
+    kinds = ("double" if column in numbers else "varchar" for column in wanted)
+    return ", ".join(f"{_quoted(name)}::{kind} t{at}" for at, (name, kind) in enumerate(zip(wanted, kinds, strict=True)))
+
+
+def _coded_columns(wanted: Sequence[str], known: Mapping[str, Sequence[str]]) -> str:
+    """SQL that adds to columns t0, t1 … the codes c0, c1 … of those whose texts are known: 0 where a cell is missing."""
+    codes = []
+    for at, column in enumerate(wanted):
+        if column in known:
+            states = ", ".join("'" + state.replace("'", "''") + "'" for state in ("", *known[column]))
+            # functions of one argument, which DuckDB works out once for each entry of a dictionary
+            codes.append(f"enum_code(try_cast(concat(t{at}) as enum({states}))) c{at}")
+    return ", ".join(["*", *codes])
+
+
+def _with_others(wanted: Sequence[str], known: Mapping[str, Sequence[str]]) -> str:
+    """SQL of the columns as the core takes them: the texts of a row together, last, where one of them is not known."""
+    coded = [at for at, column in enumerate(wanted) if column in known]
+    columns = [f"{'c' if column in known else 't'}{at}" for at, column in enumerate(wanted)]
+    other = " or ".join(f"c{at} is null" for at in coded)
+    return ", ".join([*columns, f"case when {other} then [{', '.join(f't{at}' for at in coded)}] end"])
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _rows(connection: DuckDBPyConnection, query: str, name: str) -> int:
@@ -170,7 +233,7 @@ def filtered(source: Source, where: str) -> Source:
     unquoted = where.replace('""', '"').casefold()
     mentioned = tuple(name for name in source.columns if name.casefold() in unquoted)
     casts = ", ".join(
-        f'c{i}::{"double" if name in source.numeric else "varchar"} as "{name.replace(chr(34), chr(34) * 2)}"'
+        f'c{i}::{"double" if name in source.numeric else "varchar"} as {_quoted(name)}'
         for i, name in enumerate(mentioned)
     )
     query = f'from (select {casts or "null"}, place as "the row" from cells) where (\n{where}\n)'

@@ -11,7 +11,6 @@ One convention for cells, whatever the kind of file:
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -73,6 +72,13 @@ Reader: TypeAlias = "Callable[[Source, tuple[str, ...], frozenset[str]], Iterato
 Typed: TypeAlias = "Callable[[Source, tuple[str, ...], frozenset[str]], Generator[Table] | None]"
 
 
+class Note(NamedTuple):
+    """Where something was met first, and how often it was."""
+
+    place: str
+    times: int
+
+
 @dataclass
 class Source:
     """Something that can be read from start to end, as often as one likes.
@@ -98,8 +104,8 @@ class Source:
         and their states for the others. It gives None where the types of the columns need more care.
     position : int
         How many of the `size` bytes the pass under way has read.
-    notes : Counter of str
-        What the last pass met that the user should know of, and how often; a DataError when `strict`.
+    notes : dict of str to Note
+        What the last pass met that the user should know of; a DataError when `strict`.
     """
 
     name: str
@@ -113,7 +119,7 @@ class Source:
     frame: Any = field(default=None, repr=False)
     typed: Typed | None = field(default=None, repr=False)
     position: int = field(default=0, init=False)
-    notes: Counter[str] = field(default_factory=Counter, init=False)
+    notes: dict[str, Note] = field(default_factory=dict, init=False)
 
     def tables(self, columns: Sequence[str] | None = None, numbers: Iterable[str] = ()) -> Iterator[Table]:
         """A fresh pass over `columns` (all of them by default), those in `numbers` as float64 arrays."""
@@ -129,7 +135,12 @@ class Source:
     def note(self, what: str, place: str) -> None:
         if self.strict:
             raise DataError(f"{place}: {what}")
-        self.notes[what] += 1
+        self.add_notes({what: Note(place, 1)})
+
+    def add_notes(self, notes: Mapping[str, Note]) -> None:
+        for what, (place, times) in notes.items():
+            known = self.notes.get(what, Note(place, 0))
+            self.notes[what] = Note(known.place, known.times + times)
 
 
 class Document(NamedTuple):

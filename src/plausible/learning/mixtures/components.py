@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plausible import _native
 from plausible.errors import CallError, DataError, ModelError, unknown
@@ -99,6 +100,20 @@ def posterior(table: Points, components: Components, threads: int) -> tuple[Arra
         means = np.ascontiguousarray(components.means[:, seen])
         shares[rows], densities[rows] = _native.gaussian_posterior(values, scales, means, factors, threads)
     return shares, densities
+
+
+def sizes(table: Points, components: Components, threads: int) -> NDArray[np.intp]:
+    """Rows that belong to each component more probably than to any other, shape (k,); no row's shares are kept."""
+    spread = components.spread()
+    found = np.zeros(len(components.weights), np.intp)
+    for _, seen, _, values in table.groups:
+        if not seen.size:
+            found[components.weights.argmax()] += len(values)
+            continue
+        factors, scales = _densities(components.weights, _among(spread, seen))
+        means = np.ascontiguousarray(components.means[:, seen])
+        found += _native.gaussian_sizes(values, scales, means, factors, threads)
+    return found
 
 
 def _flat(component: int) -> ModelError:

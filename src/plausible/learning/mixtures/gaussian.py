@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from plausible.errors import CallError, DataError, PlausibleWarning
 from plausible.learning.em import Step, Stopped, Vector, em
-from plausible.learning.mixtures.components import Components, Covariance, e_step, inverse_factors, posterior
+from plausible.learning.mixtures.components import Components, Covariance, e_step, inverse_factors, posterior, sizes
 from plausible.learning.mixtures.moments import Array, Moments
 from plausible.learning.mixtures.points import Points, points, spread
 
@@ -202,7 +202,7 @@ def gaussian_mixture(
         components.means,
         components.covariances,
         covariance,
-        _sizes(table, components, threads),
+        sizes(table, components, threads),
         fitted.log_likelihood,
         fitted.objective,
         fitted.iterations,
@@ -274,7 +274,7 @@ def _check(
     if k > table.count:
         raise CallError(f"k is {k}, but there are {table.count} rows: choose k of at most {table.count}")
     if covariance == "known" and variance is None:
-        raise CallError("covariance='known' needs the variance that is known: give variance=..., or use 'spherical'")
+        raise CallError("covariance 'known' needs the variance that is known: give a variance, or use 'spherical'")
     if covariance != "known" and variance is not None:
         raise CallError(f"a variance is given, but covariance={covariance!r} learns it: leave it out, or use 'known'")
     if variance is not None and not 0 < variance < math.inf:
@@ -297,9 +297,9 @@ def _check_columns(table: Points, whole: Moments, variances: Array, covariance: 
     if covariance == "known" or not flat or (covariance == "spherical" and len(flat) < table.dimensions):
         return
     if table.count == 1:
-        raise DataError("there is 1 row only: it has a mean but no variance; give more rows, or use covariance='known'")
+        raise DataError("there is 1 row only: it has a mean but no variance; give more rows, or use covariance 'known'")
     if len(flat) == table.dimensions:
-        raise DataError("all rows are equal: there is no variance to learn; use covariance='known' with a variance")
+        raise DataError("all rows are equal: there is no variance to learn; use covariance 'known' with a variance")
     raise DataError(f"column {flat[0]!r} is constant: it has no variance and tells nothing of clusters; drop it")
 
 
@@ -397,15 +397,6 @@ def _say(reseeded: list[str], lost: dict[int, str], k: int) -> None:
 def _taken(components: Components, order: Indices) -> Components:
     covariances = components.covariances if components.kind == "tied" else components.covariances[order]
     return Components(components.weights[order], components.means[order], covariances, components.kind)
-
-
-def _sizes(table: Points, components: Components, threads: int) -> Indices:
-    sizes = np.zeros(len(components.weights), dtype=np.intp)
-    block = max(1, (1 << 18) // len(sizes))
-    for first in range(0, table.count, block):
-        part = table.take(np.arange(first, min(first + block, table.count)))
-        sizes += np.bincount(posterior(part, components, threads)[0].argmax(axis=1), minlength=len(sizes))
-    return sizes
 
 
 # ---- Where SQUAREM leaps: logarithms of weights and variances, Cholesky factors of covariances ---

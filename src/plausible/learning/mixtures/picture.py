@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
-from typing import Any
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -16,18 +17,27 @@ MOST = 5000
 COLOURS = ("#1f6f8b", "#c8553d", "#588157", "#8a5a9e", "#b08900", "#5f6c7b")
 
 
-def plot(path: str | os.PathLike[str], mixture: GaussianMixture, table: Points) -> None:
-    """Draw a mixture of one or two columns, and the points it was learned from, to a PNG or SVG file."""
+def kind_of(path: str | os.PathLike[str]) -> Literal["png", "svg"]:
+    """What kind of picture a file name asks for, or why it can't be drawn; to be asked before what is to be drawn is
+    learned.
+    """
     name = os.fspath(path)
-    if not name.endswith((".png", ".svg")):
-        raise CallError(f"{name}: a plot is a .png or .svg file")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise CallError("plots need matplotlib: pip install 'plausible[plot]'")
+    if name.endswith(".png"):
+        return "png"
+    if name.endswith(".svg"):
+        return "svg"
+    raise CallError(f"{name}: a plot is a .png or .svg file")
+
+
+def plot(file: IO[bytes], kind: Literal["png", "svg"], mixture: GaussianMixture, table: Points) -> None:
+    """Draw a mixture of one or two columns, and the points it was learned from that have no gaps."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
     if table.dimensions > 2:
         raise CallError(f"a plot has one or two columns, not {table.dimensions}; name them with --column")
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise CallError("plots need matplotlib: pip install 'plausible[plot]'") from None
     figure = Figure(figsize=(6, 3.2) if table.dimensions == 1 else (5, 5), layout="constrained")
     axes = figure.add_subplot()
     whole = table.values[~np.isnan(table.values).any(axis=1)]
@@ -36,7 +46,7 @@ def plot(path: str | os.PathLike[str], mixture: GaussianMixture, table: Points) 
     axes.set_xlabel(table.names[0])
     axes.spines[["top", "right"]].set_visible(False)
     with matplotlib.rc_context({"svg.hashsalt": "plausible"}):
-        figure.savefig(name, metadata={"Date": None} if name.endswith(".svg") else None)
+        figure.savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else None)
 
 
 def _on_a_line(axes: Any, mixture: GaussianMixture, points: Any) -> None:
@@ -61,7 +71,7 @@ def _in_a_plane(axes: Any, mixture: GaussianMixture, points: Any) -> None:
     """Ellipses hold what is within two standard deviations."""
     from matplotlib.patches import Ellipse
 
-    owner = mixture.posterior(points).argmax(axis=1)
+    owner = mixture.posterior(points).argmax(axis=1) if len(points) else np.empty(0, np.intp)
     spreads = mixture.components.spread()
     for j, mean in enumerate(mixture.means):
         colour = COLOURS[j % len(COLOURS)]

@@ -18,7 +18,7 @@ from plausible.errors import CallError
 from plausible.graph import Graph
 from plausible.learning.structure.knowledge import FREE, Knowledge, Limits
 from plausible.learning.structure.scorers import Scorer, scorer_of
-from plausible.learning.structure.scores import Score, family, narrower, wider
+from plausible.learning.structure.scores import Score, changed
 from plausible.learning.structure.search import Progress, Structure, Watch, structure
 
 Parents = list[list[int]]
@@ -250,36 +250,31 @@ class _Climb:
         self.set_parents({y: above for y, above in enumerate(parents) if above != self.parents[y]})
         self.trace()
 
-    def set_parents(self, changed: dict[int, list[int]], own: dict[int, float] | None = None) -> None:
-        """Give some variables new parents and look up, or score, all their next changes; `own` scores may be known."""
+    def set_parents(self, changed: dict[int, list[int]]) -> None:
+        """Give some variables new parents and look up, or score, all their next changes."""
         for y, above in changed.items():
             self.parents[y] = above
             self.arcs[:, y] = False
             self.arcs[above, y] = True
-        self.score({y: above for y, above in changed.items() if (y, *above) not in self.known}, own or {})
+        self.score({y: above for y, above in changed.items() if (y, *above) not in self.known})
         for y, above in changed.items():
             self.own[y], self.gain[:, y] = self.known[y, *above]
 
-    def score(self, fresh: dict[int, list[int]], known: dict[int, float]) -> None:
+    def score(self, fresh: dict[int, list[int]]) -> None:
+        if not fresh:
+            return
         asked: list[Families] = []
-        others: list[npt.NDArray[np.intp] | list[int]] = []
+        others: list[list[int]] = []
         for y, above in fresh.items():
-            more = np.flatnonzero(self.limits.allowed[:, y] > self.arcs[:, y])
-            more = more[: None if len(above) < self.limits.most else 0]
+            more = (self.limits.allowed[:, y] > self.arcs[:, y]).nonzero()[0].tolist()
+            more = more if len(above) < self.limits.most else []
             less = [x for x in above if not self.limits.required[x, y]]
-            asked += [wider(above, more, y), narrower(above, less, y)]
-            if y not in known:
-                asked.append(family(above, y))
-            others += [more, less]
-        scores = self.scorer.batches(asked)
-        at = 0
-        for i, (y, above) in enumerate(fresh.items()):
-            own = known[y] if y in known else float(scores[at + 2][0])
+            asked.append(changed(above, more, less, y))
+            others.append(more + less)
+        for (y, above), toggled, scores in zip(fresh.items(), others, self.scorer.batches(asked), strict=True):
             gain = np.full(len(self.parents), -np.inf)
-            gain[others[2 * i]] = scores[at] - own
-            gain[others[2 * i + 1]] = scores[at + 1] - own
-            self.known[y, *above] = own, gain
-            at += 2 if y in known else 3
+            gain[toggled] = scores[:-1] - scores[-1]
+            self.known[y, *above] = float(scores[-1]), gain
 
     def trace(self) -> None:
         """Find out from scratch what leads where; sets of ancestors are bits of whole numbers."""
@@ -332,17 +327,26 @@ class _Climb:
 
     def change(self, move: Move) -> None:
         x, y, turn = move
-        own = {y: float(self.own[y] + self.gain[x, y])}
         if not self.arcs[x, y]:
-            self.set_parents({y: sorted([*self.parents[y], x])}, own)
-            self.closed[self.closed[:, y]] |= self.closed[x]
+            self.set_parents({y: sorted([*self.parents[y], x])})
+            self.lead(x, y)
             return
-        changed = {y: [p for p in self.parents[y] if p != x]}
+        less = {y: [p for p in self.parents[y] if p != x]}
+        self.set_parents({**less, x: sorted([*self.parents[x], y])} if turn else less)
+        self.retrace(y)
         if turn:
-            changed[x] = sorted([*self.parents[x], y])
-            own[x] = float(self.own[x] + self.gain[y, x])
-        self.set_parents(changed, own)
-        self.trace()
+            self.lead(y, x)
+
+    def lead(self, x: int, y: int) -> None:
+        """Note what an arc from x to y that is new makes lead where."""
+        self.closed[self.closed[:, y]] |= self.closed[x]
+
+    def retrace(self, y: int) -> None:
+        """Find out anew what leads to y and whatever comes after it, causes first: they have fewer ancestors."""
+        below = self.closed[:, y].nonzero()[0]
+        for v in below[self.closed[below].sum(axis=1).argsort(kind="stable")].tolist():
+            self.closed[self.parents[v]].any(axis=0, out=self.closed[v])
+            self.closed[v, v] = True
 
     def up(self, patience: int, watch: Watch) -> Iterator[tuple[Parents, float]]:
         """Climb; gives each new best graph with its score."""

@@ -23,6 +23,9 @@ from plausible.schema import Variable
 Open = tuple[int, int, Iterator[tuple[int, ...]]]
 """A pair that is joined so far, and the sets that were not yet given in its tests."""
 
+Collider = tuple[float, float, int, int, int]
+"""How sure x -> z <- y is, by two measures, then x, z and y."""
+
 MOST_SETTLED = 100
 """Of each pair, sets of one size that are tried for its separation; a hub would have thousands."""
 
@@ -130,16 +133,20 @@ class _Skeleton:
                     self.parting[x, y].append((chance, tuple(given)))
             watch.step()
 
-    def colliders(self) -> list[tuple[float, int, int, int]]:
-        """x -> z <- y where the sets that part x and y with z have smaller chances together than those without it;
-        with the greatest chance of the pair's independence, the surest first."""
+    def colliders(self) -> list[Collider]:
+        """x -> z <- y where the sets that part x and y with z have smaller chances together than those without it.
+
+        With what the surest have most of: how clearly z is left out (Ramsey, Zhang and Spirtes 2006 trust only what is
+        left out of all sets), then the greatest chance that the pair is independent.
+        """
         found = []
         for (x, y), one in self.separators.items():
             parting = self.parting.get((x, y), [one])
             for z in members(self.near[x] & self.near[y]):
                 with_z = sum(chance for chance, given in parting if z in given)
-                if 2 * with_z < sum(chance for chance, _ in parting):
-                    found.append((max(parting)[0], x, z, y))
+                every = sum(chance for chance, _ in parting)
+                if 2 * with_z < every:
+                    found.append((1 - with_z / every, max(parting)[0], x, z, y))
         return sorted(found, reverse=True)
 
 
@@ -164,7 +171,7 @@ def _graph(skeleton: _Skeleton, limits: Limits, variables: Sequence[Variable]) -
                 bare.join(x, y)
     colliders = skeleton.colliders()
     pattern = bare.copy()
-    for _, x, z, y in colliders:
+    for *_, x, z, y in colliders:
         _collide(pattern, x, z, y)
     pattern.close()
     found = pattern.extension()
@@ -184,14 +191,14 @@ def _collide(pattern: Pattern, x: int, z: int, y: int) -> bool:
 def _compromise(
     bare: Pattern,
     pattern: Pattern,
-    colliders: list[tuple[float, int, int, int]],
+    colliders: list[Collider],
     limits: Limits,
     variables: Sequence[Variable],
 ) -> list[list[int]]:
     """Where the tests contradict one another: the surest colliders that go together; else a graph with few arrows
     turned, since edges in a long circle always need a collider."""
     found = bare.extension()
-    for _, x, z, y in colliders if found is not None else ():
+    for *_, x, z, y in colliders if found is not None else ():
         trial = bare.copy()
         if _collide(trial, x, z, y) and (better := trial.extension()) is not None:
             bare, found = trial, better

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from math import log, pi
 from typing import Any
 
@@ -23,7 +24,7 @@ from plausible.counting import (
 from plausible.errors import CallError, DataError
 from plausible.graph import Graph
 from plausible.learning.structure.pattern import members
-from plausible.learning.structure.scores import Score, Scores, named_score
+from plausible.learning.structure.scores import Score, Scores, abreast, named_score
 from plausible.regressions import LinearMoments
 
 MOST_CELLS = 1 << 22
@@ -41,35 +42,27 @@ class Scorer:
         self.variables = counter.variables
         self.states = state_numbers(counter.variables)
         self._most = int(self.states.max(initial=1))
+        self._factors = np.append(self.states, 1).astype(float)
         self._counter = counter
         self._score = named_score(score)
         self._known: dict[tuple[int, int], float] = {}
 
     def batch(self, families: Families) -> Scores:
-        """The score of each family of one width: a row is the positions of the parents, then of the child."""
+        """The score of each family: a row is the positions of the parents, -1 for none, then of the child."""
         if len(families) * self._most ** families.shape[1] <= MOST_CELLS:
             return self._score(count_families(self._counter, families))
-        sizes = np.prod(self.states.astype(float)[families], axis=1)
+        sizes = np.prod(self._factors[families], axis=1)
         for family in families[sizes > MOST_CELLS]:
-            table_shape(self.variables, family.tolist())
+            table_shape(self.variables, family[family >= 0].tolist())
         pieces = np.flatnonzero(np.diff(np.cumsum(sizes) // MOST_CELLS)) + 1
         cut = np.split(families, pieces)
         return np.concatenate([self._score(count_families(self._counter, piece)) for piece in cut])
 
     def batches(self, groups: Sequence[Families]) -> list[Scores]:
-        """The scores of several groups of families, those of one width at once."""
-        by_width: dict[int, list[int]] = {}
-        for i, group in enumerate(groups):
-            if len(group):
-                by_width.setdefault(group.shape[1], []).append(i)
-        found: list[Scores] = [np.empty(0)] * len(groups)
-        for same in by_width.values():
-            scores = self.batch(groups[same[0]] if len(same) == 1 else np.concatenate([groups[i] for i in same]))
-            at = 0
-            for i in same:
-                found[i] = scores[at : at + len(groups[i])]
-                at += len(groups[i])
-        return found
+        """The scores of several groups of families at once."""
+        scores = self.batch(abreast(groups))
+        ends = list(accumulate(map(len, groups)))
+        return [scores[end - len(group) : end] for end, group in zip(ends, groups, strict=True)]
 
     def of(self, child: int, parents: int) -> float:
         """The score of one family, whose parents are the bits of a whole number."""
@@ -124,6 +117,14 @@ class LineScorer(Scorer):
         return self._moments[given]
 
     def batch(self, families: Families) -> Scores:
+        widths = (families >= 0).sum(axis=1)
+        out = np.empty(len(families))
+        for width in np.unique(widths).tolist():
+            alike = families[widths == width]
+            out[widths == width] = self._of_width(alike[alike >= 0].reshape(-1, width))
+        return out
+
+    def _of_width(self, families: Families) -> Scores:
         if self._line.all():
             return self._lines((), families[:, :-1], families[:, -1])
         out = np.empty(len(families))

@@ -14,17 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible import _native
-from plausible.counting import (
-    Families,
-    Tables,
-)
+from plausible.counting import Families, Tables
 from plausible.errors import CallError, unknown
 
 Scores = npt.NDArray[np.float64]
 Score = Callable[[Tables], Scores]
-
-MOST_CELLS = 1 << 22
-"""Cells that are counted at once; longer lists of families are cut."""
 
 
 def k2(tables: Tables) -> Scores:
@@ -40,8 +34,7 @@ def bdeu(tables: Tables, sample_size: float = 1.0) -> Scores:
 
 def bdeu_sparse(tables: Tables, sample_size: float = 1.0) -> Scores:
     """BDeu, and each arc is there with odds of 1 to the number of other variables (Buntine 1991, section 3.2)."""
-    price = (tables.families.shape[1] - 1) * log(max(tables.variables - 1, 1))
-    scores: Scores = bdeu(tables, sample_size) - price
+    scores: Scores = bdeu(tables, sample_size) - log(max(tables.variables - 1, 1)) * tables.parents
     return scores
 
 
@@ -89,18 +82,42 @@ def named_score(name: str | Score) -> Score:
 
 def family(own: Sequence[int], child: int) -> Families:
     """The one family of a child and its parents."""
-    return np.array([[*own, child]], dtype=np.int32)
+    return np.array([[-1, *own, child]], dtype=np.int32)
 
 
 def wider(own: Sequence[int], more: Sequence[int] | npt.NDArray[np.integer[Any]], child: int) -> Families:
     """The families of a child with one parent more, the new ones first: so their counting is shared."""
-    families = np.empty((len(more), len(own) + 2), dtype=np.int32)
-    families[:, 0] = more
-    families[:, 1:] = [*own, child]
-    return families
+    return changed(own, more, (), child)[: len(more)]
 
 
 def narrower(own: Sequence[int], less: Sequence[int], child: int) -> Families:
     """The families of a child with one parent less."""
-    families = [[*(p for p in own if p != x), child] for x in less]
-    return np.array(families, dtype=np.int32).reshape(len(less), len(own))
+    return changed(own, (), less, child)[: len(less)]
+
+
+def changed(
+    own: Sequence[int], more: Sequence[int] | npt.NDArray[np.integer[Any]], less: Sequence[int], child: int
+) -> Families:
+    """The families with one parent more, then those with one parent less, then the family as it is."""
+    wide = len(more)
+    families = np.empty((wide + len(less) + 1, len(own) + 2), dtype=np.int32)
+    families[:] = (-1, *own, child)
+    families[:wide, 0] = more
+    for at, x in enumerate(less, wide):
+        families[at, own.index(x) + 1] = -1
+    return families
+
+
+def abreast(groups: Sequence[Families]) -> Families:
+    """All families of groups of several widths, at the widest."""
+    if len(groups) == 1:
+        return groups[0]
+    width = max(group.shape[1] for group in groups)
+    families = np.full((sum(map(len, groups)), width), -1, dtype=np.int32)
+    at = 0
+    for group in groups:
+        own = families[at : at + len(group)]
+        own[:, 0] = group[:, 0]
+        own[:, width - group.shape[1] + 1 :] = group[:, 1:]
+        at += len(group)
+    return families
