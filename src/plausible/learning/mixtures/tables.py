@@ -226,7 +226,7 @@ def mixture_of_rows(
         Starts from seeds far from one another, 10 by default; the best is kept. Of documents it is 3, in a sample, and
         only the best is climbed from.
     tolerance, max_iterations, max_seconds, progress
-        As in `plausible.learning.em`; the tolerance is 1e-9, and 1e-4 with text.
+        As in `plausible.learning.em`; the tolerance is 1e-9, and 2e-4 with text.
     """
     threads, rng = threads or os.cpu_count() or 1, np.random.default_rng(seed)
     if k < 1 or (restarts is not None and restarts < 1):
@@ -234,7 +234,7 @@ def mixture_of_rows(
     if k > rows.count:
         raise CallError(f"k is {k}, but there are {rows.count} rows: choose k of at most {rows.count}")
     limits: dict[str, Any] = {
-        "tolerance": tolerance if tolerance is not None else 1e-9 if words is None else 1e-4,
+        "tolerance": tolerance if tolerance is not None else 1e-9 if words is None else 2e-4,
         "max_iterations": max_iterations,
         "max_seconds": max_seconds,
         "progress": progress,
