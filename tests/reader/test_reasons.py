@@ -8,6 +8,8 @@ from datetime import timedelta
 import pytest
 
 from plausible import _native
+from plausible.reader.items import Source
+from plausible.reader.reading import Reader
 from plausible.reader.settings import Settings
 from plausible.reader.views import View
 
@@ -91,6 +93,24 @@ def test_what_a_rating_changed_is_measured_by_taking_it_away(reader):
         )
     reader.undo()
     assert reader.last_change().rating is None
+
+
+def test_what_the_last_rating_changed_outlives_the_session(tmp_path):
+    with Reader(tmp_path / "news.db") as reader:
+        reader.store.save(Source(None, "feed", "https://example.org/feed", "Example"))
+        ids = learned(reader, 60, 20)
+        reader.rate(ids[40], 2)
+        reader.rate(ids[40], 5)
+        change = reader.last_change()
+    with Reader(tmp_path / "news.db") as reader:
+        again = reader.last_change()
+        assert (again.item, again.rating, again.before) == (ids[40], 5, 2)
+        assert [(s.kind, s.name) for s in again.shifts] == [(s.kind, s.name) for s in change.shifts]
+        assert [s.after - s.before for s in again.shifts] == pytest.approx([s.after - s.before for s in change.shifts])
+        assert again.moved is None
+        reader.undo()
+        assert (reader.last_change().rating, reader.last_change().before) == (2, 5)
+        assert reader.last_change().moved is not None
 
 
 def _unread(reader):

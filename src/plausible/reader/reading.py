@@ -63,7 +63,7 @@ class Reader:
             raise
         self._closed = False
         self._lineups: dict[Any, Lineup] = {}
-        self._last: tuple[Event, int | None, Standing] | None = None
+        self._before: tuple[int, Standing] | None = None  # the last rating of this session, and the ranking before it
 
     def close(self) -> None:
         """Finish what the background does, write the counts, and close the store; a second time nothing happens."""
@@ -117,8 +117,7 @@ class Reader:
             event = self.store.last_event()
             if event is None:
                 return None
-            earlier = [one for one in self.store.events(item=event.item) if one.id < event.id]
-            rating, skipped = state_after(earlier)
+            rating, skipped = self._state_before(event)
             if event.action in ("rate", "clear"):
                 self._act(event.item, "clear" if rating is None else "rate", rating, event.place, now, event.id)
             else:
@@ -147,7 +146,7 @@ class Reader:
                     self._levels.unlearn(cells, [item.rating])
                 if rating is not None:
                     self._levels.learn(cells, [rating])
-                self._last = (event, item.rating, standing)
+                self._before = (event.id, standing)
             return event
 
     def _predicted(self, item_id: int, standing: Standing) -> tuple[float, float] | None:
@@ -269,16 +268,26 @@ class Reader:
             return reasons_for(self._levels, cells_of([item], addresses), titles, boosts, vetoed_by)
 
     def last_change(self) -> Change | None:
-        """What the last rating of this session changed; None if there is none."""
+        """What the last rating changed, also one of an earlier session; None if there is none.
+
+        Which items moved is known in the session of the rating.
+        """
         self.settle()
         with self._learning:
-            if self._last is None:
+            event = self.store.last_rating()
+            if event is None:
                 return None
-            event, before, standing = self._last
-            item = self.store.item(event.item)
-            moved = moves(standing, self._rescoring.standing, self._marks, self.store)
+            item, now = self.store.item(event.item), self._rescoring.standing
+            before = self._state_before(event)[0]
+            moved = None
+            if self._before is not None and self._before[0] == event.id:
+                moved = moves(self._before[1], now, self._marks, self.store)
             changed = shifts(self._levels, cells_of([item], self.store.addresses()), before, event.rating)
             return Change(item.id, item.article.title, event.rating, before, changed, moved)
+
+    def _state_before(self, event: Event) -> tuple[int | None, bool]:
+        """The rating of an event's item, and whether it was skipped, before the event."""
+        return state_after(one for one in self.store.events(item=event.item) if one.id < event.id)
 
     def now_ranked(self, item_id: int) -> NowRanked:
         """Where a rated item would stand now among those published on the same day, had it not been rated."""

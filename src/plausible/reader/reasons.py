@@ -114,8 +114,8 @@ class Change:
         The old one.
     shifts : list of Shift
         The largest first.
-    moved : list of Moved
-        The unread items that moved the most, of those near the top.
+    moved : list of Moved, optional
+        The unread items that moved the most, of those near the top; None for a rating of an earlier session.
     """
 
     item: int
@@ -123,7 +123,7 @@ class Change:
     rating: int | None
     before: int | None
     shifts: list[Shift]
-    moved: list[Moved]
+    moved: list[Moved] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -395,9 +395,10 @@ class Store:
 
     def events(self, after: int = 0, limit: int | None = None, item: int | None = None) -> list[Event]:
         """Events in the order in which they happened, of all items or of one."""
-        sql = """SELECT id, item, action, rating, at, place, probability, expected, undoes FROM events
-            WHERE id > ? AND item = ifnull(?, item) ORDER BY id LIMIT ?"""
-        rows = self.rows(sql, (after, item, -1 if limit is None else limit))
+        of_item, values = ("", ()) if item is None else ("AND item = ?", (item,))
+        sql = f"""SELECT id, item, action, rating, at, place, probability, expected, undoes FROM events
+            WHERE id > ? {of_item} ORDER BY id LIMIT ?"""
+        rows = self.rows(sql, (after, *values, -1 if limit is None else limit))
         return [Event(number, about, act, level, _time(at), *rest) for number, about, act, level, at, *rest in rows]
 
     def last_event(self) -> Event | None:
@@ -406,6 +407,11 @@ class Store:
             AND id NOT IN (SELECT undoes FROM events WHERE undoes IS NOT NULL)"""
         ((number,),) = self.rows(sql)
         return self.events(number - 1, 1)[0] if number is not None else None
+
+    def last_rating(self) -> Event | None:
+        """The last event that gave a rating or took one away, also by an undo."""
+        found = self.rows("SELECT id FROM events WHERE action IN ('rate', 'clear') ORDER BY id DESC LIMIT 1")
+        return self.events(found[0][0] - 1, 1)[0] if found else None
 
     def ratings(self) -> dict[int, int]:
         """The rating of each rated item."""
