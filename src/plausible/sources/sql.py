@@ -34,8 +34,8 @@ _PLAIN = frozenset({"VARCHAR", "BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGE
 """Types whose text is the same from DuckDB as from `cell_text`."""
 ROWS_TO_CODE = 8192
 """Rows that are read for the texts of a column."""
-MOST_CODES = 255
-"""Texts of a column that DuckDB codes: with a missing cell as many as a byte tells apart."""
+MOST_CODES = 254
+"""Texts of a column that DuckDB codes: with the empty one still an enumeration of bytes."""
 
 
 def looks_like_parquet(head: bytes, suffix: str) -> bool:
