@@ -291,10 +291,10 @@ def speed(times: int) -> None:
 def files(times: int) -> None:
     """Each figure from a fresh process, so that memory is its own.
 
-    DuckDB's pace is that of a client who gets every cell: all columns as Arrow batches of 65,536 rows, in the
-    types that they have, on as many threads as DuckDB takes. Beside it stands what it takes to hash every cell without handing any
-    out, which it does once for each entry of a Parquet file's dictionaries. Classifying here is scoring, not writing.
-    The rows are shuffled, since equal rows in a run are read faster by all.
+    DuckDB's pace is that of a client who gets every cell: all columns as Arrow batches of 65,536 rows, in the types
+    that they have, on as many threads as DuckDB takes. Beside it stands what it takes to hash every cell without
+    handing any out, which it does once for each entry of a Parquet file's dictionaries. Classifying here is
+    scoring, not writing. The rows are shuffled, since equal rows in a run are read faster by all.
     """
     frame, y = read("adult.csv.gz")
     frame["income"] = y
