@@ -56,17 +56,16 @@ arrays::Out<std::uint64_t> row_keys(const std::vector<nb::object>& columns, std:
             std::vector<std::uint64_t> hashes(size);
             check(codes.size());
             for (std::size_t i = 0; i < rows; ++i) {
-                if (codes.data()[i] < 0) {
-                    add(i, 0);
-                    continue;
-                }
+                if (codes.data()[i] < 0) continue;
                 const auto code = static_cast<std::size_t>(codes.data()[i]);
                 if (code >= size) throw nb::value_error("a code is out of range");
                 if (!hashes[code]) hashes[code] = of_value(PySequence_Fast_GET_ITEM(states.ptr(), static_cast<Py_ssize_t>(code)), text.ptr());
-                add(i, hashes[code]);
             }
+            const nb::gil_scoped_release release;
+            for (std::size_t i = 0; i < rows; ++i) add(i, codes.data()[i] < 0 ? 0 : hashes[static_cast<std::size_t>(codes.data()[i])]);
         } else if (nb::try_cast(column, numbers)) {
             check(numbers.size());
+            const nb::gil_scoped_release release;
             for (std::size_t i = 0; i < rows; ++i) add(i, of_number(numbers.data()[i]));
         } else {
             const nb::object values = items(column);

@@ -17,6 +17,8 @@ settings.register_profile(
 settings.register_profile("long", parent=settings.get_profile("plausible"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "plausible"))
 
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # read when SciPy is imported; without it scikit-learn skips some checks
+
 ROOT = Path(__file__).parents[1]
 
 

@@ -218,10 +218,10 @@ def _log_softmax(u: Floats) -> Floats:
     return np.asarray(away - np.log(np.exp(away).sum(1, keepdims=True)))
 
 
-def brier_score(probabilities: Floats, truth: Integers) -> float:
-    """The mean squared distance between probabilities and what was true (Brier 1950), from 0 to 2."""
+def brier_score(probabilities: Floats, truth: Integers, weights: Sequence[float] | None = None) -> float:
+    """The (weighted) mean squared distance between probabilities and what was true (Brier 1950), from 0 to 2."""
     import numpy as np
 
     error = probabilities.copy()
     error[np.arange(len(truth)), truth] -= 1
-    return float((error * error).sum() / len(truth))
+    return float(np.average((error * error).sum(axis=1), weights=weights))

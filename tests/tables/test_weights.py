@@ -99,3 +99,15 @@ def test_fractions_are_kept_in_the_file():
     again = from_bytes(to_bytes(model))
     assert again.documents == model.documents == 40 / 4 + sum(i % 3 for i in range(40))
     assert counts(again) == counts(model)
+
+
+def test_the_smoothing_is_chosen_with_the_weights_of_the_rows() -> None:
+    """A Brier score with weights is that of each row written so many times."""
+    from plausible.calibration import brier_score
+
+    probabilities = np.array([[0.9, 0.1], [0.3, 0.7], [0.5, 0.5]])
+    truth = np.array([0, 0, 1], np.int32)
+    times = [3, 1, 2]
+    written = brier_score(np.repeat(probabilities, times, axis=0), np.repeat(truth, times))
+    assert brier_score(probabilities, truth, [float(n) for n in times]) == pytest.approx(written, abs=1e-15)
+    assert written != pytest.approx(brier_score(probabilities, truth))

@@ -99,14 +99,15 @@ def _left_out_brier(
     threads: int | None,
     weights: Sequence[float] | None,
 ) -> float:
-    """The Brier score of calibrated probabilities of documents, each left out in turn."""
+    """The Brier score of calibrated probabilities of documents, each left out in turn; their weights count in it."""
     one = Model(model.tokens, rules, model.reading, model.counts)
     rows = range(min(len(labels), most_documents(len(one.classes))))
     cells, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
     weights = None if weights is None else weights[: len(rows)]
     scores, lengths, truth = one.left_out_channels(cells, labels, threads, weights)
-    found = fit(scores, lengths, truth, one.classes, with_bias=one.log_odds_of_words) or uncalibrated(scores.shape[1])
-    return brier_score(found.probabilities(scores, lengths, one.classes), truth)
+    found = fit(scores, lengths, truth, one.classes, with_bias=one.log_odds_of_words, weights=weights)
+    found = found or uncalibrated(scores.shape[1])
+    return brier_score(found.probabilities(scores, lengths, one.classes), truth, weights)
 
 
 def said(tried: list[Candidate]) -> str:

@@ -81,8 +81,9 @@ class Sample:
         for i, *row, label, weight in zip(new, *columns, strict=True):
             self._rows[different[i]] = (tuple(row), label, weight)
             self._characters += _length(row)
+            self._times[different[i]] = 0
         for key, number in zip(different, numbers[: len(chosen)].tolist(), strict=True):
-            self._times[key] = self._times.get(key, 0) + number
+            self._times[key] += number
         self._shrink()
 
     def _shrink(self) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from plausible.errors import CallError, DataError, PlausibleError, unknown
@@ -34,8 +35,8 @@ _PLAIN = frozenset({"VARCHAR", "BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGE
 """Types whose text is the same from DuckDB as from `cell_text`."""
 ROWS_TO_CODE = 8192
 """Rows that are read for the texts of a column."""
-MOST_CODES = 255
-"""Texts of a column that DuckDB codes: with a missing cell as many as a byte tells apart."""
+MOST_CODES = 254
+"""Texts of a column that DuckDB codes: with the empty one still an enumeration of bytes."""
 
 
 def looks_like_parquet(head: bytes, suffix: str) -> bool:
@@ -61,9 +62,7 @@ def open_sql(query: str, options: Options) -> Source:
     return _open_query(query.strip().rstrip(";"), "the SQL text", CallError, options)
 
 
-def _open_query(
-    query: str, name: str, blame: type[PlausibleError], options: Options, *, look: bool = False
-) -> Source:
+def _open_query(query: str, name: str, blame: type[PlausibleError], options: Options, *, look: bool = False) -> Source:
     import duckdb
 
     where = options.where
@@ -149,7 +148,7 @@ def typed_reader(
                 if known:
                     columns = columns.project(_coded_columns(wanted, known)).project(_with_others(wanted, known))
                 stream = _native.ArrowColumns(columns.__arrow_c_stream__(), list(known.values()))
-                batches: Iterator[Any] = iter(lambda: stream.next(TYPED_ROWS), None)
+                batches: Iterator[Any] = iter(partial(stream.next, TYPED_ROWS), None)
                 try:
                     for batch in batches:
                         cells = dict(zip(wanted, batch, strict=True))
@@ -178,11 +177,13 @@ def _fits_a_byte(states: Sequence[str]) -> bool:
 def _typed_columns(wanted: Sequence[str], numbers: frozenset[str]) -> str:
     """SQL of columns t0, t1 …, numbers or texts."""
     kinds = ("double" if column in numbers else "varchar" for column in wanted)
-    return ", ".join(f"{_quoted(name)}::{kind} t{at}" for at, (name, kind) in enumerate(zip(wanted, kinds, strict=True)))
+    return ", ".join(
+        f"{_quoted(name)}::{kind} t{at}" for at, (name, kind) in enumerate(zip(wanted, kinds, strict=True))
+    )
 
 
 def _coded_columns(wanted: Sequence[str], known: Mapping[str, Sequence[str]]) -> str:
-    """SQL that adds to columns t0, t1 … the codes c0, c1 … of those whose texts are known: 0 where a cell is missing."""
+    """SQL that adds to columns t0, t1 … the codes c0, c1 … of those whose texts are known, 0 for a missing cell."""
     codes = []
     for at, column in enumerate(wanted):
         if column in known:
@@ -233,7 +234,7 @@ def filtered(source: Source, where: str) -> Source:
     unquoted = where.replace('""', '"').casefold()
     mentioned = tuple(name for name in source.columns if name.casefold() in unquoted)
     casts = ", ".join(
-        f'c{i}::{"double" if name in source.numeric else "varchar"} as {_quoted(name)}'
+        f"c{i}::{'double' if name in source.numeric else 'varchar'} as {_quoted(name)}"
         for i, name in enumerate(mentioned)
     )
     query = f'from (select {casts or "null"}, place as "the row" from cells) where (\n{where}\n)'
