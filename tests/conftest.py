@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # scipy reads it once; scikit-learn skips its checks of arrays without it
+
 settings.register_profile(
     "plausible",
     deadline=None,
@@ -17,7 +19,6 @@ settings.register_profile(
 settings.register_profile("long", parent=settings.get_profile("plausible"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "plausible"))
 
-os.environ.setdefault("SCIPY_ARRAY_API", "1")  # read when SciPy is imported; without it scikit-learn skips some checks
 
 ROOT = Path(__file__).parents[1]
 

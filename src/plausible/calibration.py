@@ -116,7 +116,7 @@ def fit(
     from scipy.optimize import minimize
 
     centred = scores - scores.mean(axis=2, keepdims=True)
-    spread = np.maximum(centred.std(axis=(0, 2)), 1e-9)
+    spread = np.maximum(np.sqrt(np.average((centred**2).mean(2), axis=0, weights=times)), 1e-9)
     z = np.ascontiguousarray((centred / spread[:, None]).transpose(1, 0, 2))
     log_length = np.log(np.maximum(lengths, 1))
     mean = float(np.average(log_length, weights=times))
@@ -219,9 +219,18 @@ def _log_softmax(u: Floats) -> Floats:
 
 
 def brier_score(probabilities: Floats, truth: Integers, weights: Sequence[float] | None = None) -> float:
-    """The (weighted) mean squared distance between probabilities and what was true (Brier 1950), from 0 to 2."""
+    """The mean squared distance between probabilities and what was true (Brier 1950), from 0 to 2; rows may weigh.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> brier_score(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([0, 0]))
+    0.25
+    >>> brier_score(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([0, 0]), [3, 1])
+    0.125
+    """
     import numpy as np
 
     error = probabilities.copy()
     error[np.arange(len(truth)), truth] -= 1
-    return float(np.average((error * error).sum(axis=1), weights=weights))
+    return float(np.average((error * error).sum(1), weights=weights))

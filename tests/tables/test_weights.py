@@ -111,3 +111,21 @@ def test_the_smoothing_is_chosen_with_the_weights_of_the_rows() -> None:
     written = brier_score(np.repeat(probabilities, times, axis=0), np.repeat(truth, times))
     assert brier_score(probabilities, truth, [float(n) for n in times]) == pytest.approx(written, abs=1e-15)
     assert written != pytest.approx(brier_score(probabilities, truth))
+
+
+def test_rules_are_chosen_as_if_each_row_stood_there_as_often_as_it_counts():
+    """Each row with its share, beside each row so many times over."""
+    from plausible.learning.choose import choose
+
+    model = plausible.learn(ROWS, target="class", weights="w", smoothing="a=0.1")
+    shares = [1 + 8 * (label == "x") for label in LABELS]
+    over = [i for i, share in enumerate(shares) for _ in range(share)]
+    repeated = {name: [column[i] for i in over] for name, column in CELLS.items()}
+    told = choose(model, CELLS, LABELS, None, WEIGHTS, shares)
+    rules = model.rules
+    again = choose(model, repeated, [LABELS[i] for i in over], None, [WEIGHTS[i] for i in over])
+    assert model.rules == rules
+    assert [one.brier for one in told] == pytest.approx([one.brier for one in again], rel=1e-3)
+    assert [one.brier for one in told] != pytest.approx(
+        [one.brier for one in choose(model, CELLS, LABELS, None, WEIGHTS)], rel=1e-2
+    )

@@ -34,11 +34,13 @@ def choose(
     labels: Sequence[str],
     threads: int | None = None,
     weights: Sequence[float] | None = None,
+    shares: Sequence[float] | None = None,
 ) -> list[Candidate]:
     """Give `model` the rules that do best on documents it has learned, each left out in turn.
 
     Words that are damped and weighted are tried first, then plain log-odds; of the better one more and less smoothing;
-    then pairs of words, if they were counted.
+    then pairs of words, if they were counted. `weights` are those under which the documents were learned, `shares` how
+    much each counts in what is compared.
 
     Returns
     -------
@@ -48,7 +50,7 @@ def choose(
     tried: list[Candidate] = []
 
     def trial(rules: Rules) -> Candidate:
-        candidate = Candidate(rules, _left_out_brier(model, rules, cells, labels, threads, weights))
+        candidate = Candidate(rules, _left_out_brier(model, rules, cells, labels, threads, weights, shares))
         tried.append(candidate)
         return candidate
 
@@ -80,15 +82,16 @@ def choose_smoothing(
     labels: Sequence[str],
     threads: int | None = None,
     weights: Sequence[float] | None = None,
+    shares: Sequence[float] | None = None,
 ) -> None:
     """Give `model` the smoothing under which documents it has learned, each left out in turn, are told best."""
     cells, labels = {name: column[:ENOUGH] for name, column in cells.items()}, labels[:ENOUGH]
-    weights = None if weights is None else weights[:ENOUGH]
+    weights, shares = (None if of is None else of[:ENOUGH] for of in (weights, shares))
     options = [
         replace(model.rules, smoothing=replace(model.rules.smoothing, m=None, a=a))
         for a in SMOOTHINGS.get(model.rules.events, M_ESTIMATES)
     ]
-    model.rules = min(options, key=lambda rules: _left_out_brier(model, rules, cells, labels, threads, weights))
+    model.rules = min(options, key=lambda rules: _left_out_brier(model, rules, cells, labels, threads, weights, shares))
 
 
 def _left_out_brier(
@@ -98,16 +101,17 @@ def _left_out_brier(
     labels: Sequence[str],
     threads: int | None,
     weights: Sequence[float] | None,
+    shares: Sequence[float] | None,
 ) -> float:
-    """The Brier score of calibrated probabilities of documents, each left out in turn; their weights count in it."""
+    """The Brier score of calibrated probabilities of documents, each left out in turn."""
     one = Model(model.tokens, rules, model.reading, model.counts)
     rows = range(min(len(labels), most_documents(len(one.classes))))
     cells, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
-    weights = None if weights is None else weights[: len(rows)]
+    weights, shares = (None if of is None else of[: len(rows)] for of in (weights, shares))
     scores, lengths, truth = one.left_out_channels(cells, labels, threads, weights)
-    found = fit(scores, lengths, truth, one.classes, with_bias=one.log_odds_of_words, weights=weights)
+    found = fit(scores, lengths, truth, one.classes, with_bias=one.log_odds_of_words, weights=shares)
     found = found or uncalibrated(scores.shape[1])
-    return brier_score(found.probabilities(scores, lengths, one.classes), truth, weights)
+    return brier_score(found.probabilities(scores, lengths, one.classes), truth, shares)
 
 
 def said(tried: list[Candidate]) -> str:

@@ -300,21 +300,21 @@ class Learner:
                 f"there is one class only ({self.model.classes[0]!r}); every document will be of it. Add another class"
             )
             return self.model
+        shares: list[float] = [n * weight for n, weight in zip(times, own or [1] * len(times), strict=True)]
+        if self._options.balance:
+            share = self.model.documents / len(self.model.classes)
+            shares = [n * share / self.model.counts.of(name) for n, name in zip(shares, labels, strict=True)]
         if self.model.has_text and self._options.auto:
             from plausible.learning.choose import choose, said, without_pairs
 
-            self.model.choice = said(choose(self.model, cells, labels, self._options.threads, own))
+            self.model.choice = said(choose(self.model, cells, labels, self._options.threads, own, shares))
             if self.model.tokens.ngrams[1] > 1 and not self.model.rules.pairs:
                 self.model = without_pairs(self.model)
         elif self.model.has_text and self._options.smooth:
             from plausible.learning.choose import choose_smoothing
 
-            choose_smoothing(self.model, cells, labels, self._options.threads, own)
+            choose_smoothing(self.model, cells, labels, self._options.threads, own, shares)
         if not self._options.raw and labels:
-            shares: list[float] = [n * weight for n, weight in zip(times, own or [1] * len(times), strict=True)]
-            if self._options.balance:
-                share = self.model.documents / len(self.model.classes)
-                shares = [n * share / self.model.counts.of(name) for n, name in zip(shares, labels, strict=True)]
             self.model.calibrate(cells, labels, self._options.threads, shares, own)
         if self._options.unlabelled is not None:
             from plausible.learning.unlabelled import learn_unlabelled
