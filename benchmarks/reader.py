@@ -224,6 +224,9 @@ def cnrec(folder: Path) -> None:
             for name, values in result.items()
         ],
     )
+    apart = np.subtract(result["plausible"], result["tf-idf and logistic regression"])
+    error = apart.std(ddof=1) / math.sqrt(len(apart))
+    print(f"\nplausible less logistic regression, pair by pair: {apart.mean():+.3f} ± {error:.3f}")
 
 
 def many(count: int) -> Iterator[Article]:
