@@ -182,6 +182,8 @@ def binning(kind: str) -> int | Literal["mdl"] | None:
 def _looked_at(source: Source, names: Sequence[str], said: Said) -> dict[str, str]:
     """What each column is by its first rows, and a warning of what the user may want otherwise."""
     unsaid = [name for name in names if name not in (said.kinds or {}) and name not in said.text]
+    if not unsaid:
+        return {}
     cells: dict[str, list[str]] = {name: [] for name in unsaid}
     seen = 0
     typed = source.typed(source, tuple(unsaid), frozenset()) if source.typed is not None else None

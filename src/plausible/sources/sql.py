@@ -165,7 +165,7 @@ def typed_reader(
             raise DataError(f"{name}: {_gist(error)}") from None
 
     def typed(source: Source, wanted: tuple[str, ...], numbers: frozenset[str]) -> Generator[Table] | None:
-        return read(wanted, numbers) if numbers <= numeric and {*wanted} - numbers <= plain else None
+        return read(wanted, numbers) if wanted and numbers <= numeric and {*wanted} - numbers <= plain else None
 
     return typed
 
