@@ -111,11 +111,11 @@ def test_200_documents_of_20_newsgroups(shared: Path, events: str, smoothing: st
 
 
 weighted = st.builds(
-    lambda events, a, pairs, min_length, stop: Rules(
-        events=events, smoothing=Smoothing(a=a), pairs=pairs, min_length=min_length, stop_words=frozenset(stop)
+    lambda events, smoothing, pairs, min_length, stop: Rules(
+        events=events, smoothing=smoothing, pairs=pairs, min_length=min_length, stop_words=frozenset(stop)
     ),
     st.sampled_from(["weighted", "odds"]),
-    st.sampled_from([0.01, 0.1, 1.0]),
+    st.builds(Smoothing, a=st.sampled_from([0.01, 0.1, 1.0]), share=st.booleans()),
     st.booleans(),
     st.integers(1, 2),
     st.sets(st.sampled_from(["aa", "bb"])),

@@ -25,7 +25,7 @@ rules = st.builds(
     Rules,
     events=st.sampled_from(["weighted", "odds"]),
     pairs=st.booleans(),
-    smoothing=st.sampled_from([0.02, 0.1, 1.0]).map(lambda a: Smoothing(a=a)),
+    smoothing=st.builds(Smoothing, a=st.sampled_from([0.02, 0.1, 1.0]), share=st.booleans()),
 )
 PAIRS = Tokens(ngrams=(1, 2))
 
@@ -63,7 +63,8 @@ def twin(pairs: list[tuple[str, str]], text: str, rule: Rules, classes: list[str
     for k, (of_pairs, own, rest) in enumerate(channels):
         least = LEAST_PAIRS if of_pairs else 1
         terms = [t for t, d in with_term.items() if is_pair(t) == of_pairs and d >= least]
-        spread = {t: 1.0 if raw else math.sqrt(with_term[t] + 0.5) for t in terms}
+        power = 1.0 if rule.smoothing.share else 0.0 if raw else 0.5
+        spread = {t: (with_term[t] + 0.5) ** power for t in terms}
         mean = sum(spread.values()) / len(terms) if terms else 1.0
         for i, c in enumerate(classes):
             n_c = sum(s.get((c, t), 0.0) for t in terms)
