@@ -592,3 +592,9 @@ def test_the_installed_command(mail: Path) -> None:
         pytest.skip("plausible is not installed in this environment (it is run from its folder)")
     done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("plausible, version")
+
+
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "plausible", "info", "no-such-file"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "no-such-file" in done.stderr
