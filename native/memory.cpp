@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t page = 2 << 20;
 constexpr std::size_t part = page / 32;
+constexpr std::align_val_t line{64};  // of the cache, to which elements may ask to be aligned
 
 void* pages(std::size_t bytes) {
     bytes = (bytes + page - 1) / page * page;
@@ -77,12 +78,12 @@ constexpr std::size_t least = part / 2;
 }  // namespace
 
 void* take(std::size_t bytes) {
-    if (bytes <= least) return ::operator new(bytes);
+    if (bytes <= least) return ::operator new(bytes, line);
     return bytes > page / 2 ? pages(bytes) : shared().take(parts(bytes));
 }
 
 void give(void* at, std::size_t bytes) noexcept {
-    if (bytes <= least) ::operator delete(at);
+    if (bytes <= least) ::operator delete(at, line);
     else if (bytes > page / 2) leave(at);
     else shared().give(at, parts(bytes));
 }

@@ -15,6 +15,7 @@ void give(void* at, std::size_t bytes) noexcept;
 template <class Element>
 struct Huge {
     using value_type = Element;
+    static_assert(alignof(Element) <= 64);
 
     Huge() = default;
     template <class Other>
