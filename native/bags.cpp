@@ -198,7 +198,7 @@ private:
     std::vector<Row> rows_;
 };
 
-// What each term counts: ln(1 + times) * rarity, the norm of each row brought to `norm`.
+// What each term counts, `times` being whole numbers: ln(1 + times) * rarity, the norm of each row brought to `norm`.
 arrays::Out<float> weigh(const arrays::In<std::int64_t, 1>& starts, const arrays::Ints& terms, const arrays::Doubles& times,
                          const arrays::Doubles& rarity, double norm, int threads) {
     const std::size_t size = terms.shape(0), rows = starts.shape(0) - 1;
@@ -210,17 +210,13 @@ arrays::Out<float> weigh(const arrays::In<std::int64_t, 1>& starts, const arrays
     std::vector<float> weights(size);
     {
         const nb::gil_scoped_release release;
-        std::vector<double> damped(64);
-        for (std::size_t i = 0; i < damped.size(); ++i) damped[i] = std::log1p(static_cast<double>(i));
         share(rows, 256, threads, [&](int, std::size_t i) {
             std::vector<double> masses;
             double squares = 0;
             for (std::int64_t e = from[i]; e < from[i + 1]; ++e) {
                 const auto term = static_cast<std::size_t>(terms.data()[e]);
                 if (term >= rarity.shape(0)) throw std::invalid_argument("a term is out of range");
-                const double often = times.data()[e];
-                const auto whole = static_cast<std::size_t>(std::max(often, 0.0));
-                const double mass = (whole < damped.size() && static_cast<double>(whole) == often ? damped[whole] : std::log1p(often)) * rarity.data()[term];
+                const double mass = Bag::damped(static_cast<std::uint32_t>(times.data()[e])) * rarity.data()[term];
                 masses.push_back(mass);
                 squares += mass * mass;
             }

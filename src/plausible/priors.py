@@ -180,7 +180,10 @@ class Rules:
         if self.events not in get_args(Events):
             raise CallError(f"events {self.events!r}: use {', '.join(get_args(Events))}")
         if self.log_odds and (self.smoothing.m is not None or not self.smoothing.a > 0):
-            raise CallError(f"smoothing {self.smoothing}: {self.events} events take laplace or a=X with X above 0")
+            raise CallError(
+                f"smoothing {self.smoothing}: {self.events} events take laplace or a=X with X above 0; "
+                "multinomial events take any"
+            )
         if self.log_odds and (self.drop_most_frequent or self.min_count > 1 or self.prior != "fractions"):
             raise CallError(
                 f"{self.events} events weigh words and classes themselves; drop_most_frequent, min_count and prior go "

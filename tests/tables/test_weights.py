@@ -101,7 +101,7 @@ def test_fractions_are_kept_in_the_file():
     assert counts(again) == counts(model)
 
 
-def test_the_smoothing_is_chosen_with_the_weights_of_the_rows() -> None:
+def test_rows_weigh_in_the_brier_score() -> None:
     """A Brier score with weights is that of each row written so many times."""
     from plausible.calibration import brier_score
 

@@ -53,12 +53,12 @@ def save(model: Model | Network | Counted, path: str | os.PathLike[str]) -> None
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from plausible.network import Network
-    >>> coin = Network({"coin": []}, {"coin": [0.5, 0.5]}, states=("heads", "tails"))
+    >>> model = Model()
+    >>> model.update(["cheap money", "lunch at noon"], ["spam", "ham"])
     >>> with TemporaryDirectory() as folder:
-    ...     save(coin, f"{folder}/coin.plausible")
-    ...     load(f"{folder}/coin.plausible")
-    Network(1 variable, 0 arcs)
+    ...     save(model, f"{folder}/mail.plausible")
+    ...     load(f"{folder}/mail.plausible")
+    Model(2 documents, 2 classes)
     """
     if isinstance(model, Model):
         data = to_bytes(model)

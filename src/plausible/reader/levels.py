@@ -34,6 +34,7 @@ RULES = Rules(
     smoothing=Smoothing(a=0.03, share=True),
     by_column={variable.name: OF_ATTRIBUTES for variable in READING.columns.attributes},
 )
+"""Of smoothings from 0.001 to 1, with and without share, among the best on 20 Newsgroups after 20 to 600 ratings."""
 
 UNFITTED = Calibration((1.0, 0.5), {}, 0.0, 0.0, 0.0, 1.0)
 """What the evidence of words and of attributes is worth before there are enough ratings to fit that. (Of 1/4, 1/2 and 1

@@ -53,6 +53,9 @@ class Words:
         """Documents over these terms; others are skipped."""
         raw = "".join(f"{term}\n" for term in self.terms).encode()
         starts, features, times = bags.native.rows_of(raw, threads)
+        return self._weighed(starts, features, times, threads)
+
+    def _weighed(self, starts: NDArray[np.int64], features: NDArray[np.int32], times: Array, threads: int) -> Entries:
         return Entries(starts, features, _native.weigh(starts, features, times, self.rarity, self.part, threads))
 
     @classmethod
@@ -69,9 +72,7 @@ class Words:
                 "there is nothing to tell clusters by"
             )
         words = cls(bags.tokens, tuple(raw.decode().split("\n")[:-1]), np.log((count + 1) / (documents + 0.5)))
-        return words, Entries(
-            starts, features, _native.weigh(starts, features, times, words.rarity, words.part, threads)
-        )
+        return words, words._weighed(starts, features, times, threads)
 
 
 class Bags:
