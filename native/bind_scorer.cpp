@@ -90,60 +90,6 @@ nb::tuple score_without(const Model& model, nb::handle documents, const std::vec
     return out.give_all();
 }
 
-// How scores become probabilities: u = (score + bias) (length / mean length)^-power, and
-// p = (1 - tail) softmax(u) + tail softmax(flat u). The tail is for documents whose own label may be wrong.
-// ln p of the classes in `order`, in that order; of rows in which no class is possible, `fallback`.
-nb::tuple log_posteriors(nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> scores,
-                         const std::vector<std::size_t>& order, const std::vector<double>& fallback,
-                         nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> lengths,
-                         std::optional<nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>> known, double power,
-                         double mean_log_length, double tail, double flat, const std::vector<double>& bias, double factor) {
-    if (order.empty() || fallback.size() != order.size()) throw nb::value_error("one fallback a class is needed");
-    if (lengths.shape(0) != scores.shape(0)) throw nb::value_error("one length a row is needed");
-    if (known && known->shape(0) != scores.shape(0)) throw nb::value_error("the known terms of each row are needed");
-    if (!bias.empty() && bias.size() != order.size()) throw nb::value_error("one bias a class is needed");
-    for (const auto c : order)
-        if (c >= scores.shape(1)) throw nb::value_error("a class index is out of range");
-    const std::size_t rows = scores.shape(0), classes = order.size();
-    std::vector<double> out(rows * classes);
-    std::vector<std::uint64_t> best(rows), undefined;
-    const auto log_sum = [classes](const double* u, double most, double times) {
-        double sum = 0;
-        for (std::size_t k = 0; k < classes; ++k) sum += std::exp(times * (u[k] - most));
-        return times * most + std::log(sum);
-    };
-    for (std::size_t i = 0; i < rows; ++i) {
-        const double* from = scores.data() + i * scores.shape(1);
-        const double length = static_cast<double>(std::max<std::uint64_t>(lengths(i), 1));
-        const double sharp = power == 0 ? 1 : std::exp(std::clamp(-power * (std::log(length) - mean_log_length), -5.0, 5.0));
-        double* to = out.data() + i * classes;
-        for (std::size_t k = 0; k < classes; ++k) {
-            to[k] = (from[order[k]] * factor + (bias.empty() ? 0 : bias[k])) * sharp;
-            if (to[k] > to[best[i]]) best[i] = k;
-        }
-        const bool impossible = !(to[best[i]] > -std::numeric_limits<double>::infinity());
-        if (impossible) undefined.push_back(i);
-        const bool by_prior = impossible || (known && (*known)(i) == 0);
-        if (by_prior) {
-            std::copy(fallback.begin(), fallback.end(), to);
-            best[i] = static_cast<std::size_t>(std::max_element(to, to + classes) - to);
-        }
-        const double most = to[best[i]];
-        const double over = log_sum(to, most, 1);
-        if (tail == 0 || by_prior) {
-            for (std::size_t k = 0; k < classes; ++k) to[k] -= over;
-            continue;
-        }
-        const double flat_over = log_sum(to, most, flat);
-        for (std::size_t k = 0; k < classes; ++k) {
-            const double a = std::log1p(-tail) + to[k] - over, b = std::log(tail) + flat * to[k] - flat_over;
-            const double larger = std::max(a, b);
-            to[k] = larger == -std::numeric_limits<double>::infinity() ? larger : larger + std::log1p(std::exp(std::min(a, b) - larger));
-        }
-    }
-    return nb::make_tuple(arrays::holding<Matrix>(std::move(out), {rows, classes}), arrays::holding<Counts>(std::move(best), {rows}), undefined);
-}
-
 // What a term of a document adds to the score of each class.
 std::optional<std::vector<double>> contribution(const Scorer& scorer, const Bag::Entry& entry) {
     auto weights = scorer.weights(entry.key());
@@ -190,11 +136,6 @@ void bind_common(nb::class_<Model>& bound) {
 
 void bind_scorer(nb::module_& m) {
     using namespace nb::literals;
-    m.def("log_posteriors", &log_posteriors, "scores"_a, "order"_a, "fallback"_a, "lengths"_a, "known"_a = nb::none(),
-          "power"_a = 0.0, "mean_log_length"_a = 0.0, "tail"_a = 0.0, "flat"_a = 1.0, "bias"_a = std::vector<double>{}, "factor"_a = 1.0,
-          "Of each row of scores: ln P(c given text) of the classes in `order`, the position of the largest (the first of "
-          "equals), and the rows in which no class is possible, which get `fallback`, as do rows with no known term.");
-
     nb::class_<Scorer> scorer(m, "Scorer", "Log probabilities by the m-estimate, and the scores of texts under them.");
     scorer.def("__init__", [](Scorer* at, Terms& counts, std::vector<std::uint64_t> documents, bool bernoulli,
                               std::optional<double> mass, double each, bool by_share, std::vector<double> log_prior,
@@ -213,18 +154,21 @@ void bind_scorer(nb::module_& m) {
         .def("intercepts", &Scorer::intercepts, "What every text starts with in each class.")
         .def_prop_ro("positions", &Scorer::positions, "Occurrences of vocabulary terms in each class.");
 
+    nb::class_<Totals>(m, "Totals", "What terms add up to, whatever the smoothing.")
+        .def("__init__", [](Totals* at, Terms& counts, std::vector<std::uint64_t> documents, bool raw, double spread,
+                            std::pair<double, double> rarity, std::pair<std::uint64_t, std::uint64_t> least, bool grams,
+                            std::size_t min_length, const std::vector<std::string>& stop, int threads) {
+            new (at) Totals(counts, std::move(documents), {raw, spread, {rarity.first, rarity.second}, {least.first, least.second}},
+                            grams, min_length, {stop.begin(), stop.end()}, threads);
+        }, nb::keep_alive<1, 2>(), "terms"_a, "documents"_a, "raw"_a, "spread"_a, "rarity"_a, "least"_a, "grams"_a,
+             "min_length"_a = 1, "stop"_a = std::vector<std::string>{}, "threads"_a = 1);
+
     nb::class_<Weighted> weighted(m, "Weighted", "Log-odds weights of damped, normalised terms, in channels.");
-    weighted.def("__init__", [](Weighted* at, Terms& counts, std::vector<std::uint64_t> documents, bool raw, double spread,
-                                std::pair<double, double> rarity, std::pair<std::uint64_t, std::uint64_t> least,
-                                const std::vector<std::tuple<bool, double, double>>& given, std::size_t min_length,
-                                const std::vector<std::string>& stop, int threads) {
+    weighted.def("__init__", [](Weighted* at, const Totals& totals, const std::vector<std::tuple<bool, double, double>>& given) {
         std::vector<Channel> channels;
         for (const auto& [grams, own, rest] : given) channels.push_back({grams, own, rest});
-        new (at) Weighted(counts, std::move(documents),
-                          {raw, spread, {rarity.first, rarity.second}, {least.first, least.second}}, std::move(channels),
-                          min_length, {stop.begin(), stop.end()}, threads);
-    }, nb::keep_alive<1, 2>(), "terms"_a, "documents"_a, "raw"_a, "spread"_a, "rarity"_a, "least"_a, "channels"_a,
-                 "min_length"_a = 1, "stop"_a = std::vector<std::string>{}, "threads"_a = 1);
+        new (at) Weighted(totals, std::move(channels));
+    }, nb::keep_alive<1, 2>(), "totals"_a, "channels"_a);
     bind_common(weighted);
     weighted
         .def("fold", &Weighted::fold, "factors"_a, "Lay out the channels, each times its factor, as one weight a term and class.")

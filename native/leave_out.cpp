@@ -4,14 +4,21 @@
 // What taking the document away does to the vocabulary and to the number of positions in each class.
 Scorer::Held Scorer::held(const Bag& bag, Own own) const {
     const auto& rule = rule_.vocabulary;
-    Held out{positions_, vocabulary_, all_positions_, {}, {}, std::vector<bool>(bag.size())};
+    Held out{positions_, vocabulary_, all_positions_, {}, {}, std::vector<bool>(bag.size()), std::vector<std::uint64_t>(bag.size())};
+    constexpr std::size_t ahead = 12;
+    const auto expect = [&](std::size_t i, auto&& memory) {
+        if (i < bag.size() && bag[i].term != Shard::absent) memory(bag[i].id());
+    };
     for (std::size_t i = 0; i < bag.size(); ++i) {
+        expect(i + 2 * ahead, [&](TermId id) { part(id).expect_term_at(id.term); });
         const TermId id = bag[i].id();
         out.inside[i] = id.term != Shard::absent && row(id).inside;
         if (own.label == nobody) continue;
+        expect(i + ahead, [&](TermId other) { part(other).expect_cell(other.term, own.label); });
         const Cell* cell = id.term == Shard::absent ? nullptr : part(id).cell(id.term, own.label);
         if (!cell || cell->occurrences < own.times * bag[i].times || cell->documents < own.times)
             throw std::invalid_argument("a document that is to be left out was never learned in its class");
+        out.own[i] = cell->occurrences - own.times * bag[i].times;
     }
     if (own.label == nobody) return out;
 
@@ -80,29 +87,48 @@ Scorer::Summary Scorer::score_without(Bag& bag, Own own, double* scores) const {
 }
 
 void Scorer::multinomial_without(const Bag& bag, Own own, const Held& held, double* scores) const {
-    const double all = m(held.vocabulary);
-    double ground = 0;
+    const double all = m(held.vocabulary), uniform = all / static_cast<double>(held.vocabulary);
+    // Where m p of the terms stays what it is, only the class of the document has other weights than are laid out.
+    const bool others_stay = smoothed() && !rule_.share && held.entering.empty() && std::log(uniform) == ground_;
     std::uint64_t length = 0;
+    for (std::size_t i = 0; i < bag.size(); ++i)
+        if (held.inside[i]) length += bag[i].times;
+    if (length == 0) return;
+    std::vector<double> sums(classes());
     std::vector<std::uint64_t> seen(smoothed() ? 0 : classes());
     std::uint64_t distinct = 0;
-    std::vector<double> sums(classes());
-    for (std::size_t i = 0; i < bag.size(); ++i) {
-        if (!held.inside[i]) continue;
-        const double times = bag[i].times;
-        const TermId id = bag[i].id();
-        const auto left = static_cast<double>(total(id) - own.times * bag[i].times);
-        const double mp = rule_.share ? all * left / static_cast<double>(held.all_positions) : all / static_cast<double>(held.vocabulary);
-        length += bag[i].times;
-        ++distinct;
-        if (smoothed()) ground += times * std::log(mp);
-        part(id).each(id.term, [&](const Cell& cell) {
-            const auto n = static_cast<double>(cell.occurrences - (cell.label == own.label ? own.times * bag[i].times : 0));
-            if (n == 0) return;
-            sums[cell.label] += times * (smoothed() ? std::log1p(n / mp) : std::log(n));
-            if (!smoothed()) ++seen[cell.label];
-        });
+    double ground = 0;
+    if (others_stay) {
+        ground = static_cast<double>(length) * ground_;
+        weights_.add(bag, sums.data(), [](const Bag::Entry& entry) { return static_cast<double>(entry.times); });
+        for (std::size_t i = 0; i < bag.size(); ++i) {
+            const TermId id = bag[i].id();
+            const double times = bag[i].times;
+            if (held.inside[i]) {
+                if (own.label != nobody)
+                    sums[own.label] += times * (log_ratio(held.own[i], uniform) - weights_.of_class(id, own.label));
+            } else if (weights_.holds(id)) {
+                std::uint32_t k = 0;
+                part(id).each(id.term, [&](const Cell& cell) { sums[cell.label] -= times * weights_.of(id, cell.label, k++); });
+            }
+        }
+    } else {
+        for (std::size_t i = 0; i < bag.size(); ++i) {
+            if (!held.inside[i]) continue;
+            const double times = bag[i].times;
+            const TermId id = bag[i].id();
+            const auto left = static_cast<double>(total(id) - own.times * bag[i].times);
+            const double mp = rule_.share ? all * left / static_cast<double>(held.all_positions) : uniform;
+            ++distinct;
+            if (smoothed()) ground += times * std::log(mp);
+            part(id).each(id.term, [&](const Cell& cell) {
+                const std::uint64_t n = cell.label == own.label ? held.own[i] : cell.occurrences;
+                if (n == 0) return;
+                sums[cell.label] += times * (smoothed() ? std::log1p(static_cast<double>(n) / mp) : std::log(static_cast<double>(n)));
+                if (!smoothed()) ++seen[cell.label];
+            });
+        }
     }
-    if (length == 0) return;
     for (std::size_t c = 0; c < classes(); ++c) {
         if (!smoothed() && seen[c] < distinct) scores[c] = -std::numeric_limits<double>::infinity();
         else scores[c] += sums[c] + ground - static_cast<double>(length) * std::log(static_cast<double>(held.positions[c]) + all);

@@ -7,6 +7,7 @@ NB_MODULE(_native, m) {
     m.doc() = "The native core of plausible: arrays in, arrays out.";
     bind_terms(m);
     bind_scorer(m);
+    bind_link(m);
     bind_kept(m);
     bind_cells(m);
     bind_moments(m);

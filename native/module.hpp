@@ -5,6 +5,7 @@
 
 void bind_terms(nanobind::module_& m);
 void bind_scorer(nanobind::module_& m);
+void bind_link(nanobind::module_& m);
 void bind_kept(nanobind::module_& m);
 void bind_cells(nanobind::module_& m);
 void bind_moments(nanobind::module_& m);

@@ -116,9 +116,8 @@ void Scorer::estimate(int threads) {
             steps_[c] = -std::log(over);
         }
     }
-    std::vector<double> logs;  // ln(1 + n / (m p)) for the small n that make up nearly all counts
     if (smoothed() && !bernoulli() && !rule_.share)
-        for (int n = 0; n < 4096; ++n) logs.push_back(std::log1p(n / uniform));
+        for (int n = 0; n < 4096; ++n) logs_.push_back(std::log1p(n / uniform));
     weights_.begin(terms_.table(), classes());
     if (uniform > 0 && !bernoulli()) ground_ = std::log(uniform);
     if (rule_.share && smoothed() && !bernoulli()) grounds_.resize(Table::shards);
@@ -133,10 +132,7 @@ void Scorer::estimate(int threads) {
                 grounds_[s][t] = std::log(mp);
             }
             weights_.put(terms_.table(), {s, t}, [&](const Cell& cell) {
-                if (!bernoulli()) {
-                    const auto n = cell.occurrences;
-                    return n < logs.size() ? logs[n] : std::log1p(static_cast<double>(n) / mp);
-                }
+                if (!bernoulli()) return log_ratio(cell.occurrences, mp);
                 const double has = static_cast<double>(cell.documents) + all / 2;
                 const double factor = absent_factor(cell.documents, documents_[cell.label]);
                 return std::log(has / (static_cast<double>(documents_[cell.label]) + all)) - std::log(factor) - steps_[cell.label];

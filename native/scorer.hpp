@@ -105,12 +105,15 @@ private:
         std::uint64_t vocabulary, all_positions;
         std::vector<TermId> leaving, entering;
         std::vector<bool> inside;  // for each entry of the bag
+        std::vector<std::uint64_t> own;  // what the class has seen of each beside the document
     };
 
     bool smoothed() const { return rule_.m ? *rule_.m > 0 : rule_.each > 0; }
     double m(std::uint64_t vocabulary) const {
         return rule_.m ? *rule_.m : rule_.each * (bernoulli() ? 2.0 : static_cast<double>(vocabulary));
     }
+    // What having seen a term n times adds to where it has not been seen; mp is that of all terms, or their share.
+    double log_ratio(std::uint64_t n, double mp) const { return n < logs_.size() ? logs_[n] : std::log1p(static_cast<double>(n) / mp); }
     const Row& row(TermId id) const { return rows_[id.shard][id.term]; }
     Row& row(TermId id) { return rows_[id.shard][id.term]; }
     double ground(TermId id) const { return grounds_.empty() ? ground_ : grounds_[id.shard][id.term]; }
@@ -137,6 +140,7 @@ private:
     std::vector<TermId> frequent_;  // terms that fit, the most frequent first: all of them, if any are to be dropped
     std::vector<std::vector<Row>> rows_;
     Weights weights_;
+    std::vector<double> logs_;                  // ln(1 + n / (m p)) for the small n that make up nearly all counts
     double ground_ = 0;                         // added to every class for each occurrence (term, if Bernoulli)
     std::vector<std::vector<double>> grounds_;  // the same of each term, where the prior is its share
     std::uint64_t vocabulary_ = 0, all_positions_ = 0;

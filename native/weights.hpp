@@ -64,6 +64,13 @@ public:
         const Row& here = row(id);
         return {shards_[id.shard].weights.data() + here.offset, here.size, here.dense != 0};
     }
+    double of_class(TermId id, std::uint64_t label) const {
+        const Laid here = laid(id);
+        if (here.dense) return here.weights[label];
+        for (const double* at = here.weights; at < here.weights + 2 * here.size; at += 2)
+            if (Weights::label(at) == label) return *at;
+        return 0;
+    }
     static std::uint64_t label(const double* weight) { return std::bit_cast<std::uint64_t>(weight[1]); }
 
     void expect_row(TermId id) const { __builtin_prefetch(&row(id)); }

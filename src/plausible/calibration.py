@@ -6,9 +6,12 @@ by a link with few parameters, fitted on exact leave-one-out scores: no data is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from plausible import _native
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,94 +116,40 @@ def fit(
     _, channels, width = scores.shape
     if times.sum() < FEWEST or width < 2:
         return None
-    from scipy.optimize import minimize
-
     centred = scores - scores.mean(axis=2, keepdims=True)
     spread = np.maximum(np.sqrt(np.average((centred**2).mean(2), axis=0, weights=times)), 1e-9)
-    z = np.ascontiguousarray((centred / spread[:, None]).transpose(1, 0, 2))
     log_length = np.log(np.maximum(lengths, 1))
     mean = float(np.average(log_length, weights=times))
-    problem = _Problem(z, log_length - mean, truth, times, with_bias)
-    start = np.concatenate([np.full(channels, 2.0 / channels), [0.0, -4.0, -1.0], np.zeros(width if with_bias else 0)])
+    documents = float(times.sum())
+    # Factors, power, log-odds of tail and of flatness: where each starts, what it is held to and how fast, its bounds.
     # No channel counts against its own evidence: where classes are balanced in a column, taking a row away makes its
     # class look rarer than the others, and a factor below 0 would read the label off that.
-    bounds = [(0, 300)] * channels + [(-0.5, 1.5), (-9, 0), (-6, 3)] + [(-5, 5)] * (width if with_bias else 0)
-    found = minimize(problem.loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
-    factors, power, tail, flat, bias = problem.parts(found.x)
+    numbers = [(2.0 / channels, 0.0, 0.011 / documents, 0.0, 300.0)] * channels
+    numbers += [(0, 0, 1 / documents, -0.5, 1.5), (-4, -4, 0.1 / documents, -9, 0), (-1, -1, 0.1 / documents, -6, 3)]
+    if with_bias:
+        numbers += [(0, 0, BIAS_PENALTY / width, -5, 5)] * width
+    best = _native.fit_link(
+        centred / spread[:, None], log_length - mean, truth, times / documents, *map(list, zip(*numbers, strict=True))
+    )
+    found = Calibration(
+        tuple((np.array(best[:channels]) / spread).tolist()),
+        dict(zip(classes, best[channels + 3 :], strict=True)) if with_bias else {},
+        best[channels],
+        mean,
+        _logistic(best[channels + 1]),
+        _logistic(best[channels + 2]),
+    )
     if channels == 1 and not with_bias:
-        plain = np.take_along_axis(_log_softmax(scores[:, 0]), truth[:, None], 1)
-        gain = problem.log_truth(found.x) - plain[:, 0]
+        plain = np.take_along_axis(_log_softmax(scores[:, 0]), truth[:, None], 1)[:, 0]
+        gain = np.log(found.probabilities(scores, lengths, classes)[np.arange(len(truth)), truth]) - plain
         gained = np.average(gain, weights=times)
         if gained <= np.sqrt(np.average((gain - gained) ** 2, weights=times) / times.sum()):
             return None
-    return Calibration(
-        tuple(float(t / s) for t, s in zip(factors, spread, strict=True)),
-        dict(zip(classes, map(float, bias), strict=True)) if with_bias else {},
-        float(power),
-        mean,
-        float(tail),
-        float(flat),
-    )
+    return found
 
 
-class _Problem:
-    def __init__(self, z: Floats, length: Floats, truth: Integers, weights: Floats, with_bias: bool) -> None:
-        import numpy as np
-
-        self.z, self.length, self.truth, self.with_bias = z, length, truth, with_bias
-        self.rows = np.arange(len(truth))
-        self.documents = float(weights.sum())
-        self.shares = (weights / weights.sum())[:, None]
-
-    def parts(self, x: Floats) -> tuple[Floats, Any, Any, Any, Any]:
-        """Factors, power, tail, flat, bias."""
-        import numpy as np
-
-        channels = len(self.z)
-        power, tail, flat = x[channels], 1 / (1 + np.exp(-x[channels + 1])), 1 / (1 + np.exp(-x[channels + 2]))
-        return x[:channels], power, tail, flat, x[channels + 3 :] if self.with_bias else 0.0
-
-    def log_truth(self, x: Floats) -> Floats:
-        """ln P(truth) of each document, in nats."""
-        import numpy as np
-
-        factors, power, tail, flat, bias = self.parts(x)
-        u = (np.tensordot(factors, self.z, 1) + bias) * np.exp(np.clip(-power * self.length, -5, 5))[:, None]
-        return np.asarray(np.log(((1 - tail) * _softmax(u) + tail * _softmax(flat * u))[self.rows, self.truth]))
-
-    def loss(self, x: Floats) -> tuple[float, Floats]:
-        """The penalised Brier score and its gradient."""
-        import numpy as np
-
-        factors, power, tail, flat, bias = self.parts(x)
-        channels = len(self.z)
-        sharp = np.exp(np.clip(-power * self.length, -5, 5))[:, None]
-        u = (np.tensordot(factors, self.z, 1) + bias) * sharp
-        one, two = _softmax(u), _softmax(flat * u)
-        error = (1 - tail) * one + tail * two
-        error[self.rows, self.truth] -= 1
-        value = (self.shares * error * error).sum()
-        slope = 2 * error * self.shares
-        back_one = one * (slope - (slope * one).sum(1, keepdims=True))
-        back_two = two * (slope - (slope * two).sum(1, keepdims=True))
-        back = (1 - tail) * back_one + tail * flat * back_two
-        scaled = back * sharp
-        gradient = np.zeros_like(x)
-        gradient[:channels] = (self.z * scaled).sum((1, 2))
-        gradient[channels] = -(back * u).sum(1) @ np.where(np.abs(power * self.length) < 5, self.length, 0)
-        gradient[channels + 1] = (slope * (two - one)).sum() * tail * (1 - tail)
-        gradient[channels + 2] = tail * (back_two * u).sum() * flat * (1 - flat)
-
-        usual = np.concatenate([np.zeros(channels + 1), [-4.0, -1.0]])
-        weight = np.concatenate([np.full(channels, 0.011), [1.0, 0.1, 0.1]]) / self.documents
-        away = x[: channels + 3] - usual
-        value += weight @ away**2
-        gradient[: channels + 3] += 2 * weight * away
-        if self.with_bias:
-            width = self.z.shape[2]
-            value += BIAS_PENALTY / width * (bias @ bias)
-            gradient[channels + 3 :] = scaled.sum(0) + 2 * BIAS_PENALTY / width * bias
-        return float(value), gradient
+def _logistic(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
 
 
 def _softmax(u: Floats) -> Floats:

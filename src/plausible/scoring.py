@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from plausible import _native
@@ -13,11 +14,11 @@ from plausible.cells import Labels, check_documents, check_labels, names_of
 from plausible.columns import PAIRS, Columns, Reading
 from plausible.counts import Coded, Counts
 from plausible.errors import CallError, DataError, ModelError, unknown
-from plausible.expected import UNIT, Expected, together
-from plausible.priors import Rules
+from plausible.expected import Expected
+from plausible.priors import Rules, Smoothing
 from plausible.schema import Schema, Variable
 from plausible.scores import Scores, joined
-from plausible.terms import Held, log_odds, m_estimates
+from plausible.terms import Gathered, log_odds, m_estimates
 from plausible.text import Tokens
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Scoring:
         """How many threads have taught it last, and may estimate it; all processors if none is said."""
         self.choice = ""
         """What `--model auto` chose, and why."""
+        self.gathered = Gathered()
+        """What the terms add up to; models of the same counts may share it."""
         self._estimated: tuple[int, Calibration | None, _native.Scorer | _native.Weighted, _native.Terms] | None = None
         self._cpds: tuple[int, Mapping[str, CPD], Dependence | None] | None = None
 
@@ -120,20 +123,25 @@ class Scoring:
                 raise ModelError("the model has learned nothing yet; learn documents first")
             if not self.has_text:
                 raise ModelError(f"the model has no text; its columns are {self.described_columns()}")
-            threads = self.threads or default_threads()
-            held = Held(self.terms, [int(count) for count in self.counts.documents], 1, threads)
-            if self.expected is not None:
-                if self.rules.events == "bernoulli":
-                    raise ModelError("a model of unlabelled documents takes no bernoulli events; choose others")
-                held = Held(*together(self.counts, self.expected), UNIT, threads)
-            scorer: _native.Scorer | _native.Weighted
-            if self.rules.log_odds:
+            scorer, terms = self._under([self.rules.smoothing])
+            if isinstance(scorer, _native.Weighted):
                 factors = self.calibration.factors if self.calibration else ()
-                scorer = log_odds(held, self.counts, self.tokens, self.rules, factors)
-            else:
-                scorer = m_estimates(held, self.counts, self.tokens, self.rules)
-            self._estimated = (self.counts.changes, self.calibration, scorer, held.terms)
+                fitting = len(factors) == scorer.channels + (len(self.counts.families) > 1)
+                scorer.fold(factors[: scorer.channels] if fitting else [1.0] * scorer.channels)
+            self._estimated = (self.counts.changes, self.calibration, scorer, terms)
         return self._estimated[2:]
+
+    def _under(self, smoothings: Sequence[Smoothing]) -> tuple[_native.Scorer | _native.Weighted, _native.Terms]:
+        """What scores words under a smoothing, or weighted words under several; and the counts that it rests on."""
+        rules = replace(self.rules, smoothing=smoothings[0])
+        if self.expected is not None and rules.events == "bernoulli":
+            raise ModelError("a model of unlabelled documents takes no bernoulli events; choose others")
+        held = self.gathered.held(self.counts, self.expected, self.threads or default_threads())
+        if not rules.log_odds:
+            return m_estimates(held, self.counts, self.tokens, rules), held.terms
+        totals = self.gathered.totals(held, self.tokens, rules)
+        every = [smoothing.a * held.unit for smoothing in smoothings]
+        return log_odds(totals, every, len(self.classes), pairs=rules.pairs), held.terms
 
     @property
     def cpds(self) -> Mapping[str, CPD]:
@@ -225,9 +233,16 @@ class Scoring:
         return self.scores_of(raw, tokens, known, tail=tail)
 
     def left_out_channels(
-        self, documents: Documents, labels: Labels, threads: int | None = None, weights: Sequence[float] | None = None
+        self,
+        documents: Documents,
+        labels: Labels,
+        threads: int | None = None,
+        weights: Sequence[float] | None = None,
+        smoothings: Sequence[Smoothing] = (),
     ) -> tuple[Any, Any, Any]:
         """What a calibration is fitted on: documents that were learned, each scored as if it had not been.
+
+        With `smoothings`, weighted words have their channels under each of them, one after the other.
 
         Returns
         -------
@@ -239,7 +254,7 @@ class Scoring:
         """
         import numpy as np
 
-        raw, tokens, _ = self._left_out(self._cells(documents, labels), labels, threads, weights)
+        raw, tokens, _ = self._left_out(self._cells(documents, labels), labels, threads, weights, smoothings)
         channels = np.asarray(raw).reshape(len(labels), -1, len(self.counts.documents))[:, :, self.class_indices]
         place = {name: k for k, name in enumerate(self.classes)}
         return channels, np.asarray(tokens), np.array([place[label] for label in names_of(labels)], np.int64)
@@ -290,7 +305,12 @@ class Scoring:
         return scores
 
     def _left_out(
-        self, cells: Mapping[str, Any], labels: Labels, threads: int | None, weights: Any = None
+        self,
+        cells: Mapping[str, Any],
+        labels: Labels,
+        threads: int | None,
+        weights: Any = None,
+        smoothings: Sequence[Smoothing] = (),
     ) -> tuple[Any, Any, Any]:
         """The same without the document itself, for each channel of the calibration, side by side."""
         if self.expected is not None:
@@ -307,7 +327,8 @@ class Scoring:
             prepared = self.tokens.prepare(cells["text"])
             try:
                 times = [] if weights is None else [int(weight) for weight in weights]
-                text = self.scorer.score_without(prepared, memoryview(own).tolist(), threads=threads, times=times)
+                scorer = self._under(smoothings)[0] if smoothings else self.scorer
+                text = scorer.score_without(prepared, memoryview(own).tolist(), threads=threads, times=times)
             except ValueError as error:
                 raise DataError(f"{error}; learn it first") from None
         if not self.variables:

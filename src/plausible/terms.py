@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from plausible import _native
 from plausible.counts import Counts
+from plausible.expected import UNIT, Expected, together
 from plausible.priors import Rules
 from plausible.text import Tokens
 
@@ -27,6 +28,42 @@ class Held(NamedTuple):
     threads: int = 1
 
 
+class Gathered:
+    """What is scored, seen and expected, and what its terms add up to; kept until the counts change."""
+
+    def __init__(self) -> None:
+        self._of: tuple[int, Expected | None] = (-1, None)
+        self._held: Held
+        self._totals: dict[object, _native.Totals] = {}
+
+    def held(self, counts: Counts, expected: Expected | None, threads: int) -> Held:
+        if self._of[0] != counts.changes or self._of[1] is not expected:
+            self._of, self._totals = (counts.changes, expected), {}
+            if expected is None:
+                terms: Any = counts.families["text"]
+                self._held = Held(terms, [int(count) for count in counts.documents], 1, threads)
+            else:
+                self._held = Held(*together(counts, expected), UNIT, threads)
+        return self._held
+
+    def totals(self, held: Held, tokens: Tokens, rules: Rules) -> _native.Totals:
+        """For the channels of `log_odds`."""
+        rests_on = (rules.events, rules.smoothing.share, rules.pairs, rules.min_length, rules.stop_words)
+        if rests_on not in self._totals:
+            style = RAW if rules.events == "odds" else DAMPED
+            self._totals[rests_on] = _native.Totals(
+                held.terms,
+                held.documents,
+                **(style | {"spread": 1.0} if rules.smoothing.share else style),
+                least=(1, LEAST_PAIRS * held.unit),
+                grams=rules.pairs,
+                min_length=rules.min_length,
+                stop=sorted(tokens.terms_of(rules.stop_words)),
+                threads=held.threads,
+            )
+        return self._totals[rests_on]
+
+
 def m_estimates(held: Held, counts: Counts, tokens: Tokens, rules: Rules) -> _native.Scorer:
     """ln P(term | class) by the m-estimate, for multinomial and Bernoulli events."""
     return _native.Scorer(
@@ -45,27 +82,12 @@ def m_estimates(held: Held, counts: Counts, tokens: Tokens, rules: Rules) -> _na
     )
 
 
-def log_odds(held: Held, counts: Counts, tokens: Tokens, rules: Rules, factors: Sequence[float]) -> _native.Weighted:
-    """Weighted terms and odds, in channels: words, with more than two classes the others' words, and pairs.
-
-    `factors` are those of the calibration, of which the columns beside the text may have one more; they are 1 where
-    there are none for these channels.
-    """
-    a = rules.smoothing.a * held.unit
-    channels = [(False, a, a)] if len(counts.classes) == 2 else [(False, a, 0.0), (False, 0.0, REST * a)]
-    if rules.pairs:
-        channels.append((True, a, a))
-    style = RAW if rules.events == "odds" else DAMPED
-    scorer = _native.Weighted(
-        held.terms,
-        held.documents,
-        **(style | {"spread": 1.0} if rules.smoothing.share else style),
-        least=(1, LEAST_PAIRS * held.unit),
-        channels=channels,
-        min_length=rules.min_length,
-        stop=sorted(tokens.terms_of(rules.stop_words)),
-        threads=held.threads,
-    )
-    fitting = len(factors) == len(channels) + (len(counts.families) > 1)
-    scorer.fold(factors[: len(channels)] if fitting else [1.0] * len(channels))
-    return scorer
+def log_odds(totals: _native.Totals, smoothings: Sequence[float], classes: int, *, pairs: bool) -> _native.Weighted:
+    """Weighted terms and odds, in channels: words, with more than two classes the others' words, and pairs; for each
+    smoothing, one after the other."""
+    channels = []
+    for a in smoothings:
+        channels += [(False, a, a)] if classes == 2 else [(False, a, 0.0), (False, 0.0, REST * a)]
+        if pairs:
+            channels.append((True, a, a))
+    return _native.Weighted(totals, channels)

@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import plausible
-from plausible.calibration import _Problem, brier_score, fit
+from plausible import _native
+from plausible.calibration import brier_score, fit
 from plausible.learning.sample import Sample
 from plausible.reliability import calibration_error, coverage, plot, reliability
 
@@ -30,27 +31,45 @@ def collection(size: int, seed: int = 0, classes: int = 3) -> tuple[list[str], l
     return texts, labels
 
 
-@given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 3), st.integers(2, 4))
-@example(381, False, 1, 4)  # a length so far away that its sharpness is cut off
-def test_gradient_equals_finite_differences(seed, with_bias, channels, width):
+def softmax(u: np.ndarray) -> np.ndarray:
+    p = np.exp(u - u.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(1, 3), st.integers(2, 5), st.integers(10, 40))
+@example(381, False, 1, 4, 25)  # a length so far away that its sharpness is cut off
+def test_the_link_that_is_fitted_has_no_better_one_beside_it(seed, with_bias, channels, width, documents):
     random_ = np.random.default_rng(seed)
-    truth = random_.integers(0, width, 25)
-    problem = _Problem(
-        random_.normal(size=(channels, 25, width)),
-        random_.normal(size=25),
-        truth,
-        random_.uniform(0.5, 3, 25),
-        with_bias,
+    truth = random_.integers(0, width, documents)
+    scores = random_.normal(size=(documents, channels, width))
+    scores[np.arange(documents), :, truth] += 1
+    away, shares = random_.normal(size=documents) * 3, random_.uniform(0.5, 3, documents)
+    shares /= shares.sum()
+    size = channels + 3 + (width if with_bias else 0)
+    usual, hold = np.full(size, -0.5), np.full(size, 0.01)
+    lower, upper = np.full(size, -2.0), np.full(size, 1.5)
+    lower[:channels] = 0
+
+    def twin(x: np.ndarray) -> float:
+        factors, (power, *odds), bias = x[:channels], x[channels : channels + 3], x[channels + 3 :]
+        tail, flat = 1 / (1 + np.exp(-np.array(odds)))
+        sharp = np.exp(np.clip(-power * away, -5, 5))[:, None]
+        u = (np.tensordot(scores, factors, (1, 0)) + (bias if with_bias else 0)) * sharp
+        error = (1 - tail) * softmax(u) + tail * softmax(flat * u)
+        error[np.arange(documents), truth] -= 1
+        return float(shares @ (error**2).sum(1) + hold @ (x - usual) ** 2)
+
+    start = np.full(size, 0.3)
+    found = np.array(
+        _native.fit_link(scores, away, truth, shares, *(given.tolist() for given in (start, usual, hold, lower, upper)))
     )
-    x = random_.normal(size=channels + 3 + (width if with_bias else 0)) * 0.5
-    _, gradient = problem.loss(x)
-    step = 1e-6
-    for k in range(len(x)):
-        up, down = x.copy(), x.copy()
-        up[k] += step
-        down[k] -= step
-        slope = (problem.loss(up)[0] - problem.loss(down)[0]) / (2 * step)
-        assert gradient[k] == pytest.approx(slope, abs=1e-6)
+    assert ((lower <= found) & (found <= upper)).all()
+    assert twin(found) < twin(start)
+    for k in range(size):
+        for step in (-0.003, 0.003):
+            beside = found.copy()
+            beside[k] = np.clip(beside[k] + step, lower[k], upper[k])
+            assert twin(beside) > twin(found) - 1e-6
 
 
 @pytest.mark.parametrize("model", ["plain", "weighted", "auto"])

@@ -16,7 +16,7 @@ MARGIN = 0.01
 FIRST, LESS, MORE = 0.1, (0.02, 0.005), (0.3, 1.0)
 SMOOTHINGS = {"weighted": (0.02, 0.1, 0.3), "odds": (0.02, 0.1, 0.3)}
 M_ESTIMATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-ENOUGH = 1000
+ENOUGH = 500
 """Documents on which smoothings are compared."""
 
 
@@ -50,7 +50,7 @@ def choose(
     tried: list[Candidate] = []
 
     def trial(rules: Rules) -> Candidate:
-        candidate = Candidate(rules, _left_out_brier(model, rules, cells, labels, threads, weights, shares))
+        candidate = Candidate(rules, _left_out_briers(model, [rules], cells, labels, threads, weights, shares)[0])
         tried.append(candidate)
         return candidate
 
@@ -91,27 +91,41 @@ def choose_smoothing(
         replace(model.rules, smoothing=replace(model.rules.smoothing, m=None, a=a))
         for a in SMOOTHINGS.get(model.rules.events, M_ESTIMATES)
     ]
-    model.rules = min(options, key=lambda rules: _left_out_brier(model, rules, cells, labels, threads, weights, shares))
+    briers = _left_out_briers(model, options, cells, labels, threads, weights, shares)
+    model.rules = options[briers.index(min(briers))]
 
 
-def _left_out_brier(
+def _left_out_briers(
     model: Model,
-    rules: Rules,
+    options: Sequence[Rules],
     cells: Mapping[str, Any],
     labels: Sequence[str],
     threads: int | None,
     weights: Sequence[float] | None,
     shares: Sequence[float] | None,
-) -> float:
-    """The Brier score of calibrated probabilities of documents, each left out in turn."""
-    one = Model(model.tokens, rules, model.reading, model.counts)
-    rows = range(min(len(labels), most_documents(len(one.classes))))
+) -> list[float]:
+    """The Brier score of calibrated probabilities of documents, each left out in turn, under rules that differ in the
+    smoothing."""
+    one = Model(model.tokens, options[0], model.reading, model.counts)
+    one.gathered = model.gathered
+    if len(options) > 1 and not one.log_odds_of_words:
+        given = cells, labels, threads, weights, shares
+        return [_left_out_briers(model, [rules], *given)[0] for rules in options]
+    rows = range(min(len(labels), most_documents(len(one.classes) * len(options))))
     cells, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
     weights, shares = (None if of is None else of[: len(rows)] for of in (weights, shares))
-    scores, lengths, truth = one.left_out_channels(cells, labels, threads, weights)
-    found = fit(scores, lengths, truth, one.classes, with_bias=one.log_odds_of_words, weights=shares)
-    found = found or uncalibrated(scores.shape[1])
-    return brier_score(found.probabilities(scores, lengths, one.classes), truth, shares)
+    scores, lengths, truth = one.left_out_channels(
+        cells, labels, threads, weights, [rules.smoothing for rules in options] if len(options) > 1 else ()
+    )
+    common = 1 if one.variables else 0
+    each = (scores.shape[1] - common) // len(options)
+    briers = []
+    for k in range(len(options)):
+        channels = [*range(k * each, (k + 1) * each), *range(scores.shape[1] - common, scores.shape[1])]
+        found = fit(scores[:, channels], lengths, truth, one.classes, with_bias=one.log_odds_of_words, weights=shares)
+        found = found or uncalibrated(len(channels))
+        briers.append(brier_score(found.probabilities(scores[:, channels], lengths, one.classes), truth, shares))
+    return briers
 
 
 def said(tried: list[Candidate]) -> str:

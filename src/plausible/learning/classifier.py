@@ -21,6 +21,8 @@ from plausible.text import Tokens
 
 Progress = Callable[[Source], None]
 
+ENOUGH = 2000
+"""Documents on which weighted words are calibrated: one that is left out costs as much as three that are learned."""
 FEW_ROWS = 20
 """Rows below which nothing is said of how many classes they have."""
 
@@ -290,7 +292,10 @@ class Learner:
 
     def finish(self) -> Model:
         """The model, its columns cut and its rules chosen if they are to be, calibrated unless it is to be raw."""
-        cells, labels, times, own = self.sample.kept()
+        kept = self.sample.kept()
+        if self.model.log_odds_of_words and not self._options.auto:
+            kept = kept.first(ENOUGH)
+        cells, labels, times, own = kept
         if any(isinstance(variable, Uncut) for variable in self.model.variables):
             from plausible.learning.intervals import cut
 

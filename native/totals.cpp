@@ -1,0 +1,144 @@
+#include "totals.hpp"
+
+#include <numeric>
+
+#include "logs.hpp"
+
+namespace {
+constexpr const char* never_learned = "a document that is to be left out was never learned in its class";
+}
+
+Totals::Totals(Terms& terms, std::vector<std::uint64_t> documents, Style style, bool grams, std::size_t min_length,
+               std::unordered_set<std::string> stop, int threads)
+    : terms_(terms), version_(terms.version()), documents_(std::move(documents)), style_(style), grams_(grams), threads_(threads) {
+    all_documents_ = std::accumulate(documents_.begin(), documents_.end(), std::uint64_t{0});
+    struct Found {
+        View views[2];
+        std::vector<std::uint64_t> with[2];  // documents with each term that takes part
+    };
+    std::vector<Found> found(Table::shards);
+    rows_.resize(Table::shards);
+    share(Table::shards, 1, threads, [&](int, std::size_t s) {
+        Found mine;
+        for (View& view : mine.views) view.class_sums.assign(classes(), 0);
+        const Shard& shard = table().part(s);
+        rows_[s].resize(shard.size());
+        std::vector<std::uint32_t> with_factor;
+        std::vector<double> logs_of;
+        for (std::uint32_t t = 0; t < shard.size(); ++t) {
+            const auto text = shard.text(t);
+            const bool gram = is_gram(text);
+            Row& row = rows_[s][t];
+            row.fits = (!gram || grams_) && (min_length <= 1 || unicode::long_enough(text, min_length)) &&
+                       (stop.empty() || !stop.contains(std::string(text)));
+            if (!row.fits) continue;
+            shard.each(t, [&](const Cell& cell) {
+                if (cell.label >= classes()) throw std::invalid_argument("a count belongs to no class");
+                row.sum += seen(cell);
+                row.documents += cell.documents;
+            });
+            if (!inside(row, gram)) continue;
+            View& view = mine.views[gram];
+            ++view.terms;
+            view.all += row.sum;
+            mine.with[gram].push_back(row.documents);
+            with_factor.push_back(t);
+            logs_of.push_back((static_cast<double>(all_documents_) + 1) / (static_cast<double>(row.documents) + 0.5));
+            shard.each(t, [&](const Cell& cell) { view.class_sums[cell.label] += seen(cell); });
+        }
+        logs(logs_of.data(), logs_of.size());
+        for (std::size_t i = 0; i < with_factor.size(); ++i)
+            rows_[s][with_factor[i]].factor = rarity(logs_of[i], is_gram(shard.text(with_factor[i])));
+        found[s] = std::move(mine);
+    });
+    for (std::size_t gram = 0; gram < 2; ++gram) {
+        View& view = views_[gram];
+        view.class_sums.assign(classes(), 0);
+        std::vector<std::uint64_t> with;
+        for (const Found& some : found) {
+            view.terms += some.views[gram].terms;
+            view.all += some.views[gram].all;
+            for (std::size_t c = 0; c < classes(); ++c) view.class_sums[c] += some.views[gram].class_sums[c];
+            with.insert(with.end(), some.with[gram].begin(), some.with[gram].end());
+        }
+        // Summed in the order of size, so that the sum does not depend on the order in which terms were met.
+        std::sort(with.begin(), with.end());
+        for (const auto documents_with : with) view.spread += spread(documents_with);
+    }
+}
+
+void Totals::check_unchanged() const {
+    if (terms_.version() != version_) throw std::logic_error("the counts have changed since they were estimated");
+}
+
+double Totals::rarity(double log, bool gram) const {
+    const double power = style_.rarity[gram];
+    return power == 0 ? 1 : power == 0.5 ? std::sqrt(log) : power == 1 ? log : std::pow(log, power);
+}
+
+double Totals::spread(std::uint64_t with) const {
+    const double x = static_cast<double>(with) + 0.5;
+    return style_.spread == 0 ? 1 : style_.spread == 0.5 ? std::sqrt(x) : std::pow(x, style_.spread);
+}
+
+const Weights& Totals::seen() const {
+    std::call_once(gathered_, [this] {
+        seen_.begin(table(), classes());
+        share(Table::shards, 1, threads_, [&](int, std::size_t s) {
+            for (std::uint32_t t = 0; t < rows_[s].size(); ++t)
+                if (rows_[s][t].fits)
+                    seen_.put(table(), {static_cast<std::uint32_t>(s), t}, [&](const Cell& cell) { return static_cast<double>(seen(cell)) * scale(); });
+        });
+    });
+    return seen_;
+}
+
+void Totals::leave_out(Bag& bag, Scorer::Own own, Left& left) const {
+    check_unchanged();
+    const Weights& all_seen = seen();
+    bag.weigh(terms_.grams());
+    table().look_up(bag);
+    for (const bool gram : {false, true}) left.views[gram] = views_[gram];
+    left.parts.clear();
+    left.summary = {bag.tokens(), 0};
+    thread_local std::vector<double> kept_logs;
+    auto& logs_of = kept_logs;
+    logs_of.clear();
+    constexpr std::size_t ahead = 12;
+    const auto expect = [&](std::size_t i, auto&& memory) {
+        if (i < bag.size() && bag[i].term != Shard::absent) memory(bag[i].id());
+    };
+    for (std::size_t i = 0; i < bag.size(); ++i) {
+        expect(i + 2 * ahead, [&](TermId id) {
+            __builtin_prefetch(&row(id));
+            all_seen.expect_row(id);
+        });
+        expect(i + ahead, [&](TermId id) { all_seen.expect_weights(id); });
+        const Bag::Entry& entry = bag[i];
+        const TermId id = entry.id();
+        const std::uint64_t less = own.times * seen(entry);
+        if (id.term == Shard::absent) throw std::invalid_argument(never_learned);
+        const Row& here = row(id);
+        if (!here.fits) continue;
+        if (here.documents < own.times || all_seen.of_class(id, own.label) < static_cast<double>(less) * scale()) throw std::invalid_argument(never_learned);
+        const bool gram = terms_.grams() && Bag::is_gram(entry);
+        if (!inside(here, gram)) continue;
+        View& view = left.views[gram];
+        view.spread -= spread(here.documents);
+        const std::uint64_t documents = here.documents - own.times;
+        if (documents >= std::max<std::uint64_t>(style_.least[gram], 1)) {
+            const double spreads = spread(documents);
+            view.spread += spreads;
+            view.class_sums[own.label] -= less;
+            left.summary.known += entry.times;
+            left.parts.push_back({id, seen(entry), spreads, 0, gram});
+            logs_of.push_back((static_cast<double>(all_documents_ - own.times) + 1) / (static_cast<double>(documents) + 0.5));
+        } else {
+            --view.terms;
+            part(id).each(id.term, [&](const Cell& other) { view.class_sums[other.label] -= seen(other); });
+        }
+    }
+    logs(logs_of.data(), logs_of.size());
+    for (std::size_t i = 0; i < left.parts.size(); ++i) left.parts[i].factor = rarity(logs_of[i], left.parts[i].gram);
+    for (View& view : left.views) view.all = std::accumulate(view.class_sums.begin(), view.class_sums.end(), std::uint64_t{0});
+}

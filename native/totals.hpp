@@ -1,0 +1,90 @@
+// What the terms of a collection add up to, before any smoothing: the part of an estimate that all channels share.
+#pragma once
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "scorer.hpp"
+
+struct Style {
+    bool raw = false;           // occurrences, not masses
+    double spread = 0.5;        // e
+    double rarity[2] = {0.5, 1};  // i, of words and of n-grams
+    std::uint64_t least[2] = {1, 1};  // documents that a word, or an n-gram, is seen in, or it does not take part
+};
+
+class Totals {
+public:
+    struct View {  // words, or n-grams: sums over the terms that take part
+        std::uint64_t terms = 0;
+        std::vector<std::uint64_t> class_sums;  // N_c
+        std::uint64_t all = 0;                  // T
+        double spread = 0;                      // the sum of (d_w + 1/2)^e
+    };
+    struct Row {
+        std::uint64_t sum = 0;        // T_w
+        std::uint64_t documents = 0;  // d_w
+        double factor = 0;            // ln((D + 1) / (d_w + 1/2))^i
+        bool fits = false;
+    };
+    struct Part {  // a term of a document that takes part in what is left without the document
+        TermId id;
+        std::uint64_t seen;  // of the term in the document
+        double spread;       // (d_w + 1/2)^e
+        double factor;       // ln((D + 1) / (d_w + 1/2))^i
+        bool gram;
+    };
+    struct Left {
+        View views[2];
+        std::vector<Part> parts;
+        Scorer::Summary summary;
+    };
+
+    // With `grams` false, n-grams take no part.
+    Totals(Terms& terms, std::vector<std::uint64_t> documents, Style style, bool grams, std::size_t min_length,
+           std::unordered_set<std::string> stop, int threads);
+
+    const Terms& terms() const { return terms_; }
+    const Table& table() const { return terms_.table(); }
+    const Shard& part(TermId id) const { return table().part(id.shard); }
+    const Style& style() const { return style_; }
+    std::size_t classes() const { return documents_.size(); }
+    std::uint64_t documents() const { return all_documents_; }
+    bool grams() const { return grams_; }
+    int threads() const { return threads_; }
+    const View& view(bool gram) const { return views_[gram]; }
+    const Row& row(TermId id) const { return rows_[id.shard][id.term]; }
+    std::size_t terms_of(std::size_t shard) const { return rows_[shard].size(); }
+    bool is_gram(std::string_view text) const { return terms_.grams() && text.find(' ') != text.npos; }
+    bool inside(const Row& row, bool gram) const { return row.fits && row.documents >= style_.least[gram]; }
+    void check_unchanged() const;
+
+    std::uint64_t seen(const Cell& cell) const { return style_.raw ? cell.occurrences : cell.mass; }
+    std::uint64_t seen(const Bag::Entry& entry) const { return style_.raw ? entry.times : entry.mass; }
+    double scale() const { return style_.raw ? 1 : 1 / Bag::unit; }
+    double spread(std::uint64_t with) const;
+
+    // What each class has seen of each term that takes part, times `scale`, close together.
+    const Weights& seen() const;
+
+    // The totals without a document, which is part of a class: exactly as if it had not been learned.
+    void leave_out(Bag& bag, Scorer::Own own, Left& left) const;
+
+private:
+    double rarity(double log, bool gram) const;
+
+    Terms& terms_;
+    std::uint64_t version_;
+    std::vector<std::uint64_t> documents_;
+    std::uint64_t all_documents_ = 0;
+    Style style_;
+    bool grams_;
+    int threads_;
+    View views_[2];
+    std::vector<std::vector<Row>> rows_;
+    mutable Weights seen_;
+    mutable std::once_flag gathered_;
+};
