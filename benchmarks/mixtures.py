@@ -215,6 +215,7 @@ def votes() -> Iterator[list[str]]:
     encoded, mine = mixture.read(rows), right(mixture.assigned)
     methods = {
         "here": lambda seed: mixture_of_tables(rows, 2, seed=seed).assigned,
+        "here, columns taken as independent": lambda seed: mixture_of_tables(rows, 2, temper=False, seed=seed).assigned,
         "here, a gap as a state": lambda seed: mixture_of_tables(stated, 2, seed=seed).assigned,
         "k-modes": lambda seed: k_modes(codes, 2, seed),
         **{f"scikit-learn, {kind}": gaussian(kind) for kind in ("diag", "spherical", "full")},

@@ -1,14 +1,18 @@
 """Stars with a hidden centre: the slow twin, gaps, and clusters of tables."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from plausible import _native
 from plausible.errors import CallError, DataError, PlausibleWarning
+from plausible.learning.mixtures.clusters import cluster
+from plausible.learning.mixtures.leaning import power_of_evidence
 from plausible.learning.mixtures.stars import Star, StarPrior, StarRows, count, e_step, posterior
 from plausible.learning.mixtures.tables import mixture_of_tables
 
@@ -200,6 +204,65 @@ def test_unseen_values_count_as_missing_and_columns_must_be_there():
         mixture.posterior([{"skin": "fur", "legs": "4"}])
     with pytest.raises(CallError, match="no component 2"):
         mixture.characteristics(2)
+
+
+def repeated(rows, times):
+    """Every column so many times over."""
+    return [{f"{name} {i}": value for name, value in row.items() for i in range(times)} for row in rows]
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.integers(0, 10**6), st.integers(2, 4))
+def test_the_power_is_what_pairs_of_columns_say_of_one_another(seed, k):
+    """Its slow twin: the variance of a sum is the sum of all covariances."""
+    rows, star = some_rows(seed), some_star(seed, k)
+    shares = posterior(rows, star, 1)[0]
+    values = np.zeros((k, rows.count, len(VARIABLES) + 2))
+    for i, entries in enumerate(listed(rows)):
+        for feature, _ in entries:
+            variable = next(v for v, (first, end) in enumerate(VARIABLES) if first <= feature < end)
+            values[:, i, variable] = np.log(star.tables[feature])
+        for d, x in enumerate(rows.numbers[i]):
+            if not np.isnan(x):
+                values[:, i, len(VARIABLES) + d] = norm.logpdf(x, star.means[d], np.sqrt(star.variances[d]))
+    alone = together = 0.0
+    for a in range(k):
+        for b in range(k):
+            between = np.cov((values[a] - values[b]).T, aweights=shares[:, a], ddof=0)
+            size = shares[:, a].sum() * shares[:, b].sum()
+            alone, together = alone + size * np.trace(between), together + size * between.sum()
+    assert power_of_evidence(rows, star, shares) == pytest.approx(min(1, alone / together))
+
+
+def test_columns_that_are_there_three_times_count_once():
+    once = mixture_of_tables(animals(), 2, categories=["legs"])
+    names = [f"legs {i}" for i in range(3)]
+    thrice = mixture_of_tables(repeated(animals(), 3), 2, categories=names)
+    assert thrice.star.power == pytest.approx(once.star.power / 3, rel=0.15)
+    sure = mixture_of_tables(repeated(animals(), 3), 2, categories=names, temper=False)
+    new = [row for row in animals(40, seed=1) if row["skin"] or row["legs"] or row["weight"]]
+    expected = once.posterior(new)[:, 0]
+    wrong = [np.abs(mixture.posterior(repeated(new, 3))[:, 0] - expected).mean() for mixture in (thrice, sure)]
+    assert wrong[0] < wrong[1] / 2
+    assert sure.star.power == 1
+
+
+def test_how_many_clusters_is_chosen_before_the_power():
+    rows = [{name: row[name] for name in ("skin", "legs")} for row in animals()]
+    choice = cluster(repeated(rows, 2), "auto", categories=["legs 0", "legs 1"])
+    assert choice.best.star.power < 1
+    chosen = next(one for one in choice.candidates if one.k == len(choice.best.weights))
+    assert chosen.log_likelihood != choice.best.log_likelihood
+
+
+def test_a_power_leaves_the_log_likelihood_a_log_likelihood():
+    mixture = mixture_of_tables(repeated(animals(), 2), 2, categories=["legs 0", "legs 1"])
+    assert mixture.star.power < 0.7
+    shares, logs = mixture.posterior_of(mixture.read(repeated(animals(), 2)))
+    plain, also = posterior(mixture.read(repeated(animals(), 2)), replace(mixture.star, power=1.0), 1)
+    np.testing.assert_allclose(logs, also, rtol=1e-12)
+    assert mixture.log_likelihood == pytest.approx(logs.sum())
+    assert shares.max(axis=1).mean() < plain.max(axis=1).mean()
 
 
 @settings(deadline=None, max_examples=20)

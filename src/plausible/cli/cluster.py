@@ -181,6 +181,7 @@ def _classes(mixture: TableMixture, source: Source, most: int) -> dict[str, Any]
         "iterations": mixture.iterations,
         "sizes": mixture.sizes.tolist(),
         "converged": mixture.converged,
+        "power": mixture.star.power,
         "clusters": clusters,
     }
 
@@ -213,6 +214,8 @@ def _table(mixture: GaussianMixture | TableMixture, record: dict[str, Any]) -> s
             row = dict.fromkeys(row, "")
     state = "converged" if mixture.converged else mixture.stopped
     summary = f"log-likelihood {mixture.log_likelihood:,.4f}, {mixture.iterations} iterations, {state}\n"
+    if record.get("power", 1) < 1:
+        summary += f"the columns lean on one another: the evidence of a row counts {record['power']:.2f} of their sum\n"
     return show.table(rows, list(rows[0])) + summary
 
 

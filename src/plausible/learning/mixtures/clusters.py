@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from plausible.learning.mixtures.gaussian import GaussianMixture, gaussian_mixtu
 from plausible.learning.mixtures.points import read_points
 from plausible.learning.mixtures.reading import encoded, learned_rows, schema_of
 from plausible.learning.mixtures.stars import StarRows
-from plausible.learning.mixtures.tables import TableMixture, mixture_of_rows, tempered
+from plausible.learning.mixtures.tables import TableMixture, eased, mixture_of_rows, tempered
 from plausible.learning.mixtures.words import Words
 from plausible.schema import Schema
 from plausible.sources import Source, open_source
@@ -133,7 +134,11 @@ def _of_rows(
         return float(mixture.left_out(rows).sum())
 
     by = by or ("bic" if words is None else "leave_one_out")
-    return choose(ks, rows.count, fit, log_density, left_out, by=by, folded=words is None, seed=seed)
+    choice = choose(ks, rows.count, fit, log_density, left_out, by=by, folded=words is None, seed=seed)
+    limits = {
+        name: options[name] for name in ("max_iterations", "max_seconds", "progress", "threads") if name in options
+    }
+    return replace(choice, best=eased(choice.best, rows, **limits))
 
 
 def memberships(source: Source, mixture: GaussianMixture | TableMixture) -> Iterator[tuple[str, list[float]]]:

@@ -113,12 +113,16 @@ class StarCounts:
 
 @dataclass(frozen=True)
 class Star:
-    """Weights (k,), probabilities of features (size, k), means and variances of numbers (columns, k)."""
+    """Weights (k,), probabilities of features (size, k), means and variances of numbers (columns, k).
+
+    With a power below 1 the evidence of a row counts for less where components share it out.
+    """
 
     weights: Array
     tables: Array
     means: Array
     variances: Array
+    power: float = 1.0
 
     @cached_property
     def log_tables(self) -> Array:
@@ -131,7 +135,7 @@ class Star:
         with np.errstate(divide="ignore"):
             log_weights = np.log(self.weights)
         scales = -0.5 * np.log(2 * math.pi * self.variances)
-        return self.log_tables, log_weights, scales, self.means, 1 / self.variances
+        return self.power * self.log_tables, log_weights, self.power * scales, self.means, self.power / self.variances
 
 
 class WordsPrior(NamedTuple):
@@ -186,7 +190,7 @@ class StarPrior:
 
 
 def e_step(rows: StarRows, star: Star, threads: int) -> tuple[StarCounts, float]:
-    """Expected counts, and ln P(D | h)."""
+    """Expected counts, and ln P(D | h), in which P(row | component) is raised to the star's power."""
     logs, log_weights, scales, means, precisions = star._arrays()
     starts, features, times, numbers = rows.starts, rows.features, rows.times, rows.numbers
     if rows.by_feature is None:
@@ -206,11 +210,13 @@ def e_step(rows: StarRows, star: Star, threads: int) -> tuple[StarCounts, float]
 
 
 def posterior(rows: StarRows, star: Star, threads: int) -> tuple[Array, Array]:
-    """P(component | row), shape (rows, k), and ln P(row)."""
+    """P(component | row), shape (rows, k), under the star's power, and ln P(row), without it."""
     logs, log_weights, scales, means, precisions = star._arrays()
     shares, log_rows = _native.star_posterior(
         rows.starts, rows.features, rows.times, logs, log_weights, rows.numbers, scales, means, precisions, threads
     )
+    if star.power != 1:
+        log_rows = posterior(rows, replace(star, power=1.0), threads)[1]
     return shares, log_rows
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 
 from plausible import _native
 from plausible.errors import CallError, DataError, PlausibleWarning
-from plausible.learning.em import Step, Stopped, Vector, em
+from plausible.learning.em import Fitted, Step, Stopped, Vector, em
+from plausible.learning.mixtures.leaning import power_of_evidence
 from plausible.learning.mixtures.moments import Array, Moments
 from plausible.learning.mixtures.reading import encoded, learned_rows, schema_of
 from plausible.learning.mixtures.seeds import directions, nearest, reseeded
@@ -40,6 +42,8 @@ Indices = NDArray[np.intp]
 
 ROWS, DOCUMENTS = 1.0, 20.0
 """What the prior is worth by default: of a column, and of the words of a collection."""
+LOST = 0.01
+"""Rows below which a component is empty."""
 SAMPLE = 100
 """Documents a component among which starts are compared."""
 
@@ -67,8 +71,9 @@ class TableMixture:
     sizes : (k,) rows that belong to each component more probably than to any other
     assigned : of each row it was learned from the most probable component
     exemplars : for each component the rows most typical of it, counted from 0
-    log_likelihood, objective, iterations, stopped, trace
-        As in `plausible.learning.em.Fitted`.
+    log_likelihood : ln P of the rows
+    objective, iterations, stopped, trace
+        As in `plausible.learning.em.Fitted`; with a power below 1 the likelihood of the objective is raised to it.
     prior : what was added to the counts
     words : the terms that take part, if there is text
     holding : (terms, k + 1) share of the documents of each component, and of all, that hold a term
@@ -218,7 +223,8 @@ def mixture_of_rows(
     Parameters
     ----------
     temper : bool
-        Let words count for more, by a factor of 2 at a time, where documents are not told apart; see `words`.
+        Let words count for more, by a factor of 2 at a time, where documents are not told apart, and columns for less,
+        where they lean on one another; see `words` and `leaning`.
     prior : float
         m of (n_c + m p) / (n + m), in rows; p is equal for the values of a variable, and a word's share of all words.
         By default 1; of documents 20, or a fiftieth of all where there are few.
@@ -228,6 +234,7 @@ def mixture_of_rows(
     tolerance, max_iterations, max_seconds, progress
         As in `plausible.learning.em`; the tolerance is 1e-9, and 2e-4 with text.
     """
+    begun = time.monotonic()
     threads, rng = threads or os.cpu_count() or 1, np.random.default_rng(seed)
     if k < 1 or (restarts is not None and restarts < 1):
         raise CallError(f"k ({k}) and restarts ({restarts}) must be at least 1")
@@ -242,7 +249,11 @@ def mixture_of_rows(
     while True:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", PlausibleWarning)
-            mixture, sure = _climbed(rows, schema, k, words, prior, restarts, rng, threads, limits)
+            mixture = _climbed(rows, schema, k, words, prior, restarts, rng, threads, limits)
+            if temper:
+                limits["max_seconds"] = max(max_seconds - (time.monotonic() - begun), 0.0)
+                mixture = eased(mixture, rows, threads=threads, **limits)
+            sure = float(mixture.posterior_of(rows, threads=threads)[0].max(axis=1).mean())
         if words is None or not temper or k == 1 or sure >= SURE or words.part >= WHOLE:
             break
         rows, words = _louder(rows, words)
@@ -268,8 +279,7 @@ def _climbed(
     rng: np.random.Generator,
     threads: int,
     limits: dict[str, Any],
-) -> tuple[TableMixture, float]:
-    """The mixture, and the mean of the greatest shares."""
+) -> TableMixture:
     rule = _prior(rows, schema, prior)
     overall = rule.estimate(count(rows, np.zeros(rows.count, dtype=np.intp), 1))
     again: list[int] = []
@@ -287,7 +297,7 @@ def _climbed(
             yield rule.estimate(count(rows, nearest(rows, k, rule.variances, rng, threads), k))
 
     def mend(star: Star, counts: StarCounts) -> Star | None:
-        lost = np.flatnonzero(counts.rows < 0.01)
+        lost = np.flatnonzero(counts.rows < LOST)
         if not lost.size or again[-1] >= k:
             return None
         again[-1] += 1
@@ -301,21 +311,34 @@ def _climbed(
         mend=mend,
         **limits,
     )
-    order = np.argsort(-fitted.parameters.weights, kind="stable")
-    star = _taken(fitted.parameters, order)
+    mixture = _described(fitted, rows, schema, rule, overall, words, threads)
+    _say(again[fitted.run - 1], np.sort(fitted.statistics.rows)[::-1])
+    return mixture
+
+
+def _described(
+    fitted: Fitted[Star, StarCounts],
+    rows: StarRows,
+    schema: Schema,
+    rule: StarPrior,
+    overall: Star,
+    words: Words | None,
+    threads: int,
+) -> TableMixture:
+    """Its components in the order of their weights, with what belongs to each."""
+    star = _taken(fitted.parameters, np.argsort(-fitted.parameters.weights, kind="stable"))
     shares, log_rows = posterior(rows, star, threads)
     assigned = shares.argmax(axis=1)
-    sizes = np.bincount(assigned, minlength=k)
-    _say(again[fitted.run - 1], fitted.statistics.rows[order])
+    k = len(star.weights)
     fit = log_rows - (posterior(rows, overall, threads)[1] if words is not None else 0)
-    mixture = TableMixture(
+    return TableMixture(
         schema,
         star,
         overall,
-        sizes,
+        np.bincount(assigned, minlength=k),
         assigned,
         tuple(_exemplars(np.flatnonzero(assigned == j), shares[:, j], fit) for j in range(k)),
-        fitted.log_likelihood,
+        float(log_rows.sum()),
         fitted.objective,
         fitted.iterations,
         fitted.stopped,
@@ -324,7 +347,32 @@ def _climbed(
         words,
         None if words is None else _holding(rows, shares, threads),
     )
-    return mixture, float(shares.max(axis=1).mean())
+
+
+def eased(mixture: TableMixture, rows: StarRows, *, threads: int | None = None, **limits: Any) -> TableMixture:
+    """The clusters that EM goes on to where the evidence of columns that lean on one another counts for less.
+
+    `limits` are those of `plausible.learning.em`. The mixture stays what it is where columns don't lean on one another,
+    where it has one component or text, where it has not converged, and where a component would be lost.
+    """
+    threads = threads or os.cpu_count() or 1
+    if mixture.words is not None or len(mixture.weights) < 2 or not mixture.converged:
+        return mixture
+    power = power_of_evidence(rows, mixture.star, posterior(rows, mixture.star, threads)[0])
+    if power == 1:
+        return mixture
+    rule = mixture.prior
+    fitted = em(
+        [replace(mixture.star, power=power)],
+        lambda star: e_step(rows, star, threads),
+        lambda counts: replace(rule.estimate(counts), power=power),
+        log_prior=lambda star: power * rule.log_density(star),
+        **limits,
+    )
+    if fitted.statistics.rows.min() < LOST:
+        return mixture
+    easier = _described(fitted, rows, mixture.schema, rule, mixture.overall, None, threads)
+    return replace(easier, iterations=mixture.iterations + easier.iterations)
 
 
 def tempered(rows: StarRows, words: Words, like: TableMixture) -> tuple[StarRows, Words]:
@@ -381,16 +429,13 @@ def _variances(rows: StarRows, whole: Moments, schema: Schema) -> Array:
 
 
 def _taken(star: Star, order: Indices) -> Star:
-    return Star(
-        *(
-            np.ascontiguousarray(part)
-            for part in (
-                star.weights[order],
-                star.tables[:, order],
-                star.means[:, order],
-                star.variances[:, order],
-            )
-        )
+    of = np.ascontiguousarray
+    return replace(
+        star,
+        weights=of(star.weights[order]),
+        tables=of(star.tables[:, order]),
+        means=of(star.means[:, order]),
+        variances=of(star.variances[:, order]),
     )
 
 
@@ -401,7 +446,7 @@ def _exemplars(own: Indices, shares: Array, log_rows: Array, most: int = 5) -> I
 
 
 def _say(reseeded: int, rows: Array) -> None:
-    empty = [str(j) for j in np.flatnonzero(rows < 0.01)]
+    empty = [str(j) for j in np.flatnonzero(rows < LOST)]
     if empty:
         warnings.warn(
             f"component {', '.join(empty)} is empty: choose fewer components than {len(rows)}",
