@@ -248,8 +248,7 @@ def test_columns_that_are_there_three_times_count_once():
 
 
 def test_how_many_clusters_is_chosen_before_the_power():
-    rows = [{name: row[name] for name in ("skin", "legs")} for row in animals()]
-    choice = cluster(repeated(rows, 2), "auto", categories=["legs 0", "legs 1"])
+    choice = cluster(repeated(animals(60), 2), "auto", categories=["legs 0", "legs 1"])
     assert choice.best.star.power < 1
     chosen = next(one for one in choice.candidates if one.k == len(choice.best.weights))
     assert chosen.log_likelihood != choice.best.log_likelihood

@@ -353,7 +353,7 @@ def eased(mixture: TableMixture, rows: StarRows, *, threads: int | None = None, 
     """The clusters that EM goes on to where the evidence of columns that lean on one another counts for less.
 
     `limits` are those of `plausible.learning.em`. The mixture stays what it is where columns don't lean on one another,
-    where it has one component or text, where it has not converged, and where a component would be lost.
+    where it has one component or text, where it has not converged, and where a cluster would lose its rows.
     """
     threads = threads or os.cpu_count() or 1
     if mixture.words is not None or len(mixture.weights) < 2 or not mixture.converged:
@@ -369,9 +369,9 @@ def eased(mixture: TableMixture, rows: StarRows, *, threads: int | None = None, 
         log_prior=lambda star: power * rule.log_density(star),
         **limits,
     )
-    if fitted.statistics.rows.min() < LOST:
-        return mixture
     easier = _described(fitted, rows, mixture.schema, rule, mixture.overall, None, threads)
+    if mixture.sizes.all() and not easier.sizes.all():
+        return mixture
     return replace(easier, iterations=mixture.iterations + easier.iterations)
 
 
