@@ -538,7 +538,7 @@ def test_what_is_odd_is_noted(mail: Path, plausible: Plausible, model: str) -> N
     rows = plausible("classify", model, "-", stdin=b"xylophone").rows
     assert rows[0]["note"] == "no known word: answered by the prior"
     (mail / "t.csv").write_text("text,class\na,x\nb,\nc,\nd,y\n")
-    assert "2 documents of t.csv have no class" in plausible("learn", "t.csv", "-o", "m").err
+    assert "skipped 2 documents of t.csv without a class" in plausible("learn", "t.csv", "-o", "m").err
     (mail / "one.csv").write_text("text,class\na,x\nb,x\n")
     assert "one class only ('x')" in plausible("learn", "one.csv", "-o", "m").err
     assert plausible("classify", "m", "-", stdin=b"anything").rows[0]["label"] == "x"

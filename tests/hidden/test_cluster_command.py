@@ -152,7 +152,7 @@ def test_a_plot_that_fails_leaves_the_old_file(points, tmp_path):
 
 def test_stopped_early_is_said(points):
     result = run(points, "-k", 2, "--covariance", "full", "--seconds", 1e-9)
-    assert "stopped after 1 iterations (time)" in result.stderr
+    assert "stopped after 1 iteration (time)" in result.stderr
 
 
 def test_what_a_source_holds_decides(points):
@@ -168,14 +168,14 @@ def test_what_a_source_holds_decides(points):
     ("text", "k", "error", "message"),
     [
         ("x,y\n1,2\ninf,3\n4,5\n", 1, DataError, r"line 3: inf in column 'x' is too large"),
-        ("x,y\n1,2\n", 2, CallError, "k is 2, but there are 1 rows"),
+        ("x,y\n1,2\n", 2, CallError, "k is 2, but the table has 1 row:"),
         ("x,y\n1,2\n", 1, DataError, "1 row only"),
         ("x,y\n1,2\n3,4\n1,2\n3,4\n", 3, DataError, "only 2 rows differ"),
         ("x,y\n1,2\n1,2\n", 2, DataError, "all rows are equal"),
         ("x,y\n1,5\n2,5\n3,5\n", 2, DataError, "column 'y' is constant"),
         ("x,y\n,\n,\n", 1, DataError, "column 'x' of .* has no values"),
         ("x,y\n1,\n2,\n", 1, DataError, "column 'y' of .* has no values"),
-        ("a,b\nu,v\nu,v\n", 2, DataError, "only 1 rows differ"),
+        ("a,b\nu,v\nu,v\n", 2, DataError, "without duplicates the table has 1 row:"),
     ],
 )
 def test_bad_tables(tmp_path, text, k, error, message):

@@ -92,7 +92,7 @@ def test_update_forget_and_merge(folder):
     assert (folder / "both.plausible").read_bytes() == (folder / "two.plausible").read_bytes()
     before = (folder / "two.plausible").read_bytes()
     _, said = plausible(folder, "forget", "two.plausible", "one.csv", status=1)
-    assert "250 rows are to be forgotten, and 150 were learned" in said
+    assert "150 rows learned, too few to forget 250" in said
     assert (folder / "two.plausible").read_bytes() == before
     _, said = plausible(folder, "update", "asia.bif", "one.csv", status=2)
     assert "holds no network with the counts" in said

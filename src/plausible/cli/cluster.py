@@ -12,6 +12,7 @@ import click
 from plausible.cli import show
 from plausible.cli.options import span, sql_option, threads_option, token_options, words_of
 from plausible.errors import CallError
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     from plausible.learning.em import Step
@@ -144,7 +145,7 @@ def cluster(
         if written:
             _write(written, opened, mixture)
     if not mixture.converged:
-        click.echo(f"Note: stopped after {mixture.iterations} iterations ({mixture.stopped})", err=True)
+        click.echo(f"Note: stopped after {quantity(mixture.iterations, 'iteration')} ({mixture.stopped})", err=True)
     show.one(record, format_, lambda: _candidates(choice.candidates) + _table(mixture, record))
 
 
@@ -212,7 +213,7 @@ def _table(mixture: GaussianMixture | TableMixture, record: dict[str, Any]) -> s
             rows.append({**row, **named, "share": share, "exemplar": _end(next(exemplars, ""))})
             row = dict.fromkeys(row, "")
     state = "converged" if mixture.converged else mixture.stopped
-    summary = f"log-likelihood {mixture.log_likelihood:,.4f}, {mixture.iterations} iterations, {state}\n"
+    summary = f"log-likelihood {mixture.log_likelihood:,.4f}, {quantity(mixture.iterations, 'iteration')}, {state}\n"
     return show.table(rows, list(rows[0])) + summary
 
 

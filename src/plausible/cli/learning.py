@@ -23,6 +23,7 @@ from plausible.cli.options import (
 )
 from plausible.cli.parameters import change_network, learn_network, merge_networks, network_options, taken
 from plausible.errors import CallError
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     from plausible.model import Model
@@ -95,9 +96,13 @@ def _show_model(output: str, model: Model, format_: show.Format | None) -> None:
         "classes": len(model.classes),
         "vocabulary": model.vocabulary if model.documents else 0,
     }
-    line = "{model}: {documents:,} " + model.unit + ", {classes:,} classes, {vocabulary:,} words"
-    line += f", {len(model.variables):,} columns\n" if model.variables else "\n"
-    show.one(record, format_, lambda: line.format(**record))
+    said = [
+        quantity(model.documents, model.unit),
+        quantity(record["classes"], "class"),
+        quantity(record["vocabulary"], "word"),
+        *([quantity(len(model.variables), "column")] if model.variables else []),
+    ]
+    show.one(record, format_, lambda: f"{output}: {', '.join(said)}\n")
 
 
 @click.command(short_help="Learn from a part, test on the rest.")
@@ -193,7 +198,7 @@ def _evaluation_table(record: dict[str, Any]) -> str:
     out = [show.table(figures, ["figure", "value", *(["before calibration"] if before else [])])]
 
     rows = [{"class": name, **record["per_class"][name]} for name in record["classes"]]
-    more = f"… and {len(rows) - 50:,} more classes (--format json has all)\n" if len(rows) > 50 else ""
+    more = f"… and {quantity(len(rows) - 50, 'more class')} (--format json has all)\n" if len(rows) > 50 else ""
     out.append(show.table(rows[:50], ["class", "tested", "precision", "recall", "f1"]) + more)
 
     errors = sorted(
@@ -364,7 +369,7 @@ def _show_changed(model: Model, path: str, change: dict[str, float], rest: str, 
 
     save(model, path)
     ((done, number),) = change.items()
-    line = f"{path}: {number:,} {done}, {model.documents:,} {model.unit} {rest}\n"
+    line = f"{path}: {number:,} {done}, {quantity(model.documents, model.unit)} {rest}\n"
     show.one({"model": path, **change, "documents": model.documents}, format_, lambda: line)
 
 

@@ -12,6 +12,7 @@ from plausible.cli.evidence import asked, asking_options, complete_state, comple
 from plausible.cli.insight import next_observations, sensitivities
 from plausible.cli.options import threads_option
 from plausible.errors import CallError
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     from plausible.infer.evidence import Evidence
@@ -154,7 +155,7 @@ def _mixed(network: Network, variables: tuple[str, ...], evidence: Any, seed: in
     if not isfinite(found.effective):
         found_by = "exactly"
     else:
-        found_by = f"by sampling, worth {found.effective:,.0f} independent samples"
+        found_by = f"by sampling, worth {quantity(round(found.effective), 'independent sample')}"
     click.echo(f"Answered {found_by}.", err=True)
     if evidence:
         click.echo(f"log density of the evidence = {found.log_density:.6g}", err=True)
@@ -198,7 +199,10 @@ def _posteriors(
         click.echo("Answered by loopy propagation: how far off it is can't be told.", err=True)
     elif found.method != "exact":
         doubt = "" if found.effective >= FEWEST else ": too few to rely on the errors; try --method loopy"
-        click.echo(f"Answered by {found.method}, worth {found.effective:,.0f} independent samples{doubt}.", err=True)
+        click.echo(
+            f"Answered by {found.method}, worth {quantity(round(found.effective), 'independent sample')}{doubt}.",
+            err=True,
+        )
     _say(found.log_probability, evidence)
     records: list[dict[str, Any]] = [
         {"variable": name, "state": state, "probability": float(p), "error": float(error)}

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from plausible.errors import CallError
+from plausible.wording import quantity
 
 
 @click.command(short_help="News that learns what you find interesting, in the browser.")
@@ -126,7 +127,7 @@ def _check(path: str, *, rebuild: bool) -> None:
     store = Store(path)
     try:
         if rebuild:
-            click.echo(f"{path}: counts made anew from {rebuild_counts(store):,} ratings", err=True)
+            click.echo(f"{path}: counts made anew from {quantity(rebuild_counts(store), 'rating')}", err=True)
             return
         found = compare_counts(store)
     finally:
@@ -134,6 +135,6 @@ def _check(path: str, *, rebuild: bool) -> None:
     for difference in found:
         click.echo(difference)
     if found:
-        click.echo(f"{path}: {len(found):,} differences; --rebuild makes the counts anew", err=True)
+        click.echo(f"{path}: {quantity(len(found), 'difference')}; --rebuild makes the counts anew", err=True)
         click.get_current_context().exit(3)
     click.echo(f"{path}: the counts are those of the ratings", err=True)

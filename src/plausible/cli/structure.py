@@ -11,6 +11,7 @@ import click
 from plausible.cli import show
 from plausible.cli.options import add
 from plausible.errors import CallError
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     from plausible.counting import Cases, Mixed
@@ -145,7 +146,7 @@ def structure(
     else:
         found = learn_structure(cases, method, **options)
     if found.stopped != "done":
-        click.echo(f"Note: stopped after {found.steps} steps; this is the best network so far", err=True)
+        click.echo(f"Note: stopped after {quantity(found.steps, 'step')}; this is the best network so far", err=True)
     network = _fitted(found.graph, cases, rule)
     if output is not None:
         write(network, output)
@@ -158,7 +159,7 @@ def structure(
     show.rows(rows, format_, ["parent", "child", "either_way"])
     score = "" if found.score is None else f", score {found.score:,.2f}"
     where = "" if output is None else f"{output}: "
-    click.echo(f"{where}{len(network):,} variables, {len(rows):,} arcs{score}", err=True)
+    click.echo(f"{where}{quantity(len(network), 'variable')}, {quantity(len(rows), 'arc')}{score}", err=True)
 
 
 def _say_oddities(cases: Cases | Mixed) -> None:
@@ -230,7 +231,7 @@ def _show_ensemble(
         write(_fitted(found.consensus(), cases, rule), output)
     _say_oddities(cases)
     show.rows(rows, format_, columns)
-    click.echo(f"{len(found.graphs):,} different structures", err=True)
+    click.echo(quantity(len(found.graphs), "different structure"), err=True)
 
 
 def _knowledge(given: dict[str, Any]) -> Knowledge | None:

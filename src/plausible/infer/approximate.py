@@ -19,6 +19,7 @@ from plausible.infer.engine import Engine, Findings, Impossible, engine
 from plausible.infer.evidence import Evidence
 from plausible.infer.exact import ask, explain_impossible, fitted, soft_as_weights
 from plausible.network import Network
+from plausible.wording import quantity
 
 Method = Literal["auto", "exact", "weighting", "gibbs", "loopy"]
 
@@ -78,7 +79,7 @@ def sample(
     ((1000, 1), True)
     """
     if count < 0:
-        raise CallError(f"can't draw {count} cases; give a number from 0 up")
+        raise CallError(f"can't draw {quantity(count, 'case')}; give a number from 0 up")
     tree = engine(network)
     found = tree.findings(given)
     if found.soft:

@@ -28,6 +28,7 @@ from plausible.learning.starts import MIXED_IN, first_tables, possible
 from plausible.network import Network
 from plausible.schema import Variable
 from plausible.sources import Source, open_source
+from plausible.wording import quantity
 
 Method = Literal["em", "gradient", "lbfgs"]
 METHODS: tuple[Method, ...] = ("em", "gradient", "lbfgs")
@@ -280,7 +281,7 @@ def _hidden(hidden: Hidden, graph: Graph, like: Network | None) -> dict[str, Var
         elif 1 <= wanted <= MOST_HIDDEN_STATES:
             found[name] = Variable(name, states=tuple(str(k + 1) for k in range(wanted)))
         else:
-            raise CallError(f"{name!r} can't have {wanted} states; give it 1 to {MOST_HIDDEN_STATES:,}")
+            raise CallError(f"{name!r} can't have {quantity(wanted, 'state')}; give it 1 to {MOST_HIDDEN_STATES:,}")
     return found
 
 

@@ -34,6 +34,7 @@ from plausible.learning.mixtures.words import SURE, WHOLE, Words
 from plausible.schema import Schema
 from plausible.sources import open_source
 from plausible.text import Tokens
+from plausible.wording import quantity
 
 Indices = NDArray[np.intp]
 
@@ -232,7 +233,7 @@ def mixture_of_rows(
     if k < 1 or (restarts is not None and restarts < 1):
         raise CallError(f"k ({k}) and restarts ({restarts}) must be at least 1")
     if k > rows.count:
-        raise CallError(f"k is {k}, but there are {rows.count} rows: choose k of at most {rows.count}")
+        raise CallError(f"k is {k}, but the table has {quantity(rows.count, 'row')}: choose k of at most {rows.count}")
     limits: dict[str, Any] = {
         "tolerance": tolerance if tolerance is not None else 1e-9 if words is None else 2e-4,
         "max_iterations": max_iterations,
@@ -410,7 +411,7 @@ def _say(reseeded: int, rows: Array) -> None:
         )
     elif reseeded:
         warnings.warn(
-            f"on the way a component lost its rows {reseeded} times, and began again from a random row",
+            f"on the way a component lost its rows {quantity(reseeded, 'time')}, and began again from a random row",
             PlausibleWarning,
             stacklevel=3,
         )
