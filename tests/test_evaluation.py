@@ -121,7 +121,7 @@ def test_on_other_documents(tmp_path: Path) -> None:
 
 def test_figures_by_hand() -> None:
     """Answers x x y y for truth x y y z: z was never learned."""
-    with pytest.warns(PlausibleWarning, match=r"1 tested documents .* not learned \(z\): counted as wrong, left out"):
+    with pytest.warns(PlausibleWarning, match=r"1 tested document .* not learned \(z\): counted as wrong, left out"):
         figures = evaluate(["a", "b"], ["x", "y"], test=["a", "a", "b", "b"], test_labels=["x", "y", "y", "z"], **RAW)
     assert figures.accuracy == 2 / 4
     assert figures.classes == ["x", "y", "z"]

@@ -182,7 +182,7 @@ class Tally:
         if not known.all():
             strange = sorted({name for name, was in zip(self.truth, known, strict=True) if not was})
             warn(
-                f"{quantity(np.sum(~known), 'tested document')} of classes that were not learned "
+                f"{quantity(int(np.sum(~known)), 'tested document')} of classes that were not learned "
                 f"({', '.join(strange)}): counted as wrong, left out of log_loss"
             )
         per_class = class_figures(self.truth, self.answers, sorted({*self.truth, *model.classes}))

@@ -112,7 +112,7 @@ class LinearMoments:
             if self.n[row] > 0:
                 line, rank = _least_squares(float(self.n[row]), self.mean[row], self.squares[row])
                 if rank < d - 1:
-                    few = quantity(self.n[row], "row")
+                    few = quantity(float(self.n[row]), "row")
                     _say(child, discrete, row, f"rests on {few}, in which its continuous parents depend on each other; "
                          "the shortest weights that fit were taken")  # fmt: skip
             else:

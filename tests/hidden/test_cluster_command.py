@@ -97,7 +97,7 @@ def test_tables_are_shown(points):
         (["-k", "2", "--covariance", "full", "--column", "kind", "--column", "x"], "'kind' holds categories"),
         (["-k", "2", "--column", "z"], "unknown column"),
         (["-k", "2", "--variance", "1"], "its variance need columns"),
-        (["-k", "99"], "k is 99, but there are 60 rows"),
+        (["-k", "99"], "k is 99, but the table has 60 rows"),
     ],
 )
 def test_calls_that_can_be_mended(points, arguments, message):
@@ -170,7 +170,7 @@ def test_what_a_source_holds_decides(points):
         ("x,y\n1,2\ninf,3\n4,5\n", 1, DataError, r"line 3: inf in column 'x' is too large"),
         ("x,y\n1,2\n", 2, CallError, "k is 2, but the table has 1 row:"),
         ("x,y\n1,2\n", 1, DataError, "1 row only"),
-        ("x,y\n1,2\n3,4\n1,2\n3,4\n", 3, DataError, "only 2 rows differ"),
+        ("x,y\n1,2\n3,4\n1,2\n3,4\n", 3, DataError, "without duplicates the table has 2 rows"),
         ("x,y\n1,2\n1,2\n", 2, DataError, "all rows are equal"),
         ("x,y\n1,5\n2,5\n3,5\n", 2, DataError, "column 'y' is constant"),
         ("x,y\n,\n,\n", 1, DataError, "column 'x' of .* has no values"),

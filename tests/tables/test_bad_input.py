@@ -105,9 +105,7 @@ def test_values_never_learned_are_reported_or_refused():
             reported(model, batches(source, model.reading.columns.__class__((), None, model.variables)), strict=strict)
         )
 
-    with pytest.warns(
-        PlausibleWarning, match=r"'job' has 1 value never learned, such as '3.5' \(the rows, row 2\)"
-    ):
+    with pytest.warns(PlausibleWarning, match=r"'job' has 1 value never learned, such as '3.5' \(the rows, row 2\)"):
         (batch,) = read(strict=False)
     answers = plausible.classify(model, batch.cells)
     assert (answers[1].tokens, answers[1].known) == (2, 1)

@@ -90,16 +90,12 @@ def learn(
 
 
 def _show_model(output: str, model: Model, format_: show.Format | None) -> None:
-    record = {
-        "model": output,
-        "documents": model.documents,
-        "classes": len(model.classes),
-        "vocabulary": model.vocabulary if model.documents else 0,
-    }
+    classes, words = len(model.classes), model.vocabulary if model.documents else 0
+    record = {"model": output, "documents": model.documents, "classes": classes, "vocabulary": words}
     said = [
         quantity(model.documents, model.unit),
-        quantity(record["classes"], "class"),
-        quantity(record["vocabulary"], "word"),
+        quantity(classes, "class"),
+        *([quantity(words, "word")] if model.has_text else []),
         *([quantity(len(model.variables), "column")] if model.variables else []),
     ]
     show.one(record, format_, lambda: f"{output}: {', '.join(said)}\n")

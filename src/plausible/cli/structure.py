@@ -231,7 +231,7 @@ def _show_ensemble(
         write(_fitted(found.consensus(), cases, rule), output)
     _say_oddities(cases)
     show.rows(rows, format_, columns)
-    click.echo(quantity(len(found.graphs), "different structure"), err=True)
+    click.echo(f"different structures: {len(found.graphs):,}", err=True)
 
 
 def _knowledge(given: dict[str, Any]) -> Knowledge | None:

@@ -153,7 +153,7 @@ def _weighted(
             break
     if top == -inf:
         raise NoSample(
-            f"none of {done * BLOCK:,} samples agrees with the evidence: it is too rare for weighting, or "
+            f"no sample of {done * BLOCK:,} agrees with the evidence: it is too rare for weighting, or "
             "impossible; ask by loopy propagation (method 'loopy')"
         )
     total, squares = sums[0], sums[1]
@@ -292,7 +292,7 @@ def _starts(tree: Engine, found: Findings, seed: int, threads: int) -> npt.NDArr
     likely = likely[logs[likely] > -inf]
     if not len(likely):
         raise NoSample(
-            f"none of {64 * BLOCK:,} samples agrees with the evidence, so Gibbs sampling has nowhere to "
+            f"no sample of {64 * BLOCK:,} agrees with the evidence, so Gibbs sampling has nowhere to "
             "start; ask by loopy propagation (method 'loopy')"
         )
     return np.ascontiguousarray(states[:, np.resize(likely, CHAINS)].T)

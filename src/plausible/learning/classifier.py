@@ -330,7 +330,7 @@ def learn_from(source: Source, options: Options, progress: Progress | None = Non
     skipped = read_labelled(source, learner.model, options, learner.add, progress)
     if not learner.model.documents:
         unit = learner.model.unit
-        hint = f"none of {quantity(skipped, unit)} has a class" if skipped else f"it holds no {unit}"
+        hint = f"no {unit} has a class" if skipped else f"it holds no {unit}"
         raise DataError(f"there is nothing to learn from {source.name}: {hint}")
     model = learner.finish()
     classes, target = len(model.classes), model.reading.columns.target
