@@ -193,3 +193,28 @@ def test_what_went_wrong_on_the_way_is_said(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n" + "u,v\nw,v\n" * 5)
     with pytest.warns(PlausibleWarning, match="2 clusters are hardly told apart"):
         run(tmp_path / "t.csv", "-k", 2)
+
+
+def test_clusters_that_nothing_sets_apart_are_shown(tmp_path):
+    path = tmp_path / "notes.csv"
+    path.write_text("text\nred rose\nred rose\nbank loan\nbank loan\nbank note\nbank note\n")
+    result = run(path, "-k", 1, "--text", "text", "--format", "table")
+    assert result.stdout.splitlines()[1].split()[:3] == ["0", "1.000", "6"]
+
+
+def test_a_cluster_without_rows_is_said(tmp_path):
+    words = {"x": "card invoice money refund charge", "y": "parcel late courier address box"}
+    path = tmp_path / "notes.csv"
+    rng = np.random.default_rng(0)
+    path.write_text("text\n" + "".join(" ".join(rng.choice(words[kind].split(), 9)) + "\n" for kind in "xxy" * 40))
+    with pytest.warns(PlausibleWarning, match=r"no row belongs to component \d .* fewer components than 3"):
+        record = json.loads(run(path, "-k", 3, "--text", "text", "--format", "json").stdout)
+    assert 0 in record["sizes"]
+
+
+def test_columns_named_as_the_table_names_its_own(tmp_path):
+    path = tmp_path / "sizes.csv"
+    path.write_text("weight,rows\n" + "".join(f"{i % 2 * 9 + i / 50},{i * 7 % 40}\n" for i in range(40)))
+    header, *lines = run(path, "-k", 2, "--format", "table").stdout.splitlines()
+    assert header.split() == ["cluster", "weight", "rows", "mean", "weight", "mean", "rows"]
+    assert sum(float(line.split()[1]) for line in lines[:2]) == pytest.approx(1, abs=0.002)

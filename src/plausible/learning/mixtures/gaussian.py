@@ -197,13 +197,15 @@ def gaussian_mixture(
         order = np.lexsort(components.means.T[::-1])
         components = _taken(components, order)
         moments = Moments(moments.n[order], moments.mean[order], moments.squares[order])
-    _say(reseeded[fitted.run - 1], _lost(moments, covariance, prior, variances), k)
+    found = sizes(table, components, threads)
+    none = {int(j): "is the most probable one of no row" for j in np.flatnonzero(found == 0)}
+    _say(reseeded[fitted.run - 1], none | _lost(moments, covariance, prior, variances), k)
     return GaussianMixture(
         components.weights,
         components.means,
         components.covariances,
         covariance,
-        sizes(table, components, threads),
+        found,
         fitted.log_likelihood,
         fitted.objective,
         fitted.iterations,

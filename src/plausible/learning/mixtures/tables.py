@@ -307,7 +307,7 @@ def _climbed(
     shares, log_rows = posterior(rows, star, threads)
     assigned = shares.argmax(axis=1)
     sizes = np.bincount(assigned, minlength=k)
-    _say(again[fitted.run - 1], fitted.statistics.rows[order])
+    _say(again[fitted.run - 1], sizes)
     fit = log_rows - (posterior(rows, overall, threads)[1] if words is not None else 0)
     mixture = TableMixture(
         schema,
@@ -401,11 +401,12 @@ def _exemplars(own: Indices, shares: Array, log_rows: Array, most: int = 5) -> I
     return own[np.argsort(-fit, kind="stable")[:most]]
 
 
-def _say(reseeded: int, rows: Array) -> None:
-    empty = [str(j) for j in np.flatnonzero(rows < 0.01)]
+def _say(reseeded: int, sizes: Indices) -> None:
+    empty = [str(j) for j in np.flatnonzero(sizes == 0)]
     if empty:
         warnings.warn(
-            f"component {', '.join(empty)} is empty: choose fewer components than {len(rows)}",
+            f"no row belongs to component {', '.join(empty)} more than to another: choose fewer components than "
+            f"{len(sizes)}",
             PlausibleWarning,
             stacklevel=3,
         )
