@@ -304,7 +304,7 @@ def learned_columns(source: Source, learned: Columns) -> Columns:
     lacking = [name for name in text if name not in source.columns]
     if lacking and (not learned.attributes or len(lacking) < len(text)):
         raise CallError(
-            unknown(f"column of {source.name}", lacking[0], source.columns) + "; the model was learned from it"
+            unknown(f"column of {source.name}", lacking[0], source.columns, then="the model was learned from it")
         )
     if learned.attributes and not there and lacking == list(text):
         raise CallError(

@@ -77,7 +77,7 @@ def classify(
     strict: bool,
     format_: show.Format | None,
 ) -> None:
-    """The class of each document or row; a table keeps its own columns.
+    """The class of each document, after its name, or of each row of a model's columns, after its own.
 
     \b
       plausible classify mail.plausible new/*.txt
@@ -301,7 +301,7 @@ def _explanation_table(record: dict[str, Any], top: int, unit: str) -> str:
     if rest:
         out += f", {len(rest):,} more {sum(word['weight'] for word in rest):+.3f}"
     if record["ignored"]:
-        out += f"; not known to the model: {quantity(len(record['ignored']), 'word or value')}"
+        out += f"; words or values not known to the model: {len(record['ignored']):,}"
     return out + "\n"
 
 

@@ -143,7 +143,9 @@ def written_format(path: str | os.PathLike[str], format: str | None = None) -> F
     form = format_named(format) if format else format_of(path)
     if form is None:
         known = [suffix for form in FORMATS for suffix in form.suffixes]
-        raise CallError(f"{unknown('network file suffix', _suffix(path), known)}; use one of these, or name the format")
+        raise CallError(
+            unknown("network file suffix", _suffix(path), known, then="use one of these, or name the format")
+        )
     return form
 
 

@@ -323,7 +323,7 @@ def check_seen(names: Sequence[str], columns: Collection[str], hidden: Collectio
             )
         if name not in hidden and name not in columns:
             raise DataError(
-                f"{unknown('variable in the data', name, columns)}; if no one has seen it, say that it is hidden"
+                unknown("variable in the data", name, columns, then="if no one has seen it, say that it is hidden")
             )
 
 
