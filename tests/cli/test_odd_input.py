@@ -83,6 +83,10 @@ def write(tmp_path: Path, name: str, data: bytes | str) -> str:
         ({"t.csv": "text,class\na,x\nb,y\n"}, ["evaluate", "t.csv", "--seed", "-1"], 2, ["seed must not be negative"]),
         ({"t.csv": "text,class\na,x\nb,y\n"}, ["evaluate", "t.csv", "--folds", "9"], 2, ["9 folds of 2 documents"]),
         ({"t.csv": "text,class\na,x\nb,y\n"}, ["evaluate", "t.csv", "--test-share", "2"], 2, ["between 0 and 1"]),
+        ({}, ["evaluate", "t.csv", "--fail-under", "nan"], 2, ["--fail-under", "0<=x<=1"]),
+        ({}, ["evaluate", "t.csv", "--fail-under", "85"], 2, ["--fail-under", "0<=x<=1"]),
+        ({}, ["structure", "t.csv", "--bootstrap", "9", "--least", "nan"], 2, ["--least", "0<=x<=1"]),
+        ({}, ["query", "n.bif", "--precision", "nan"], 2, ["--precision", "x>0"]),
     ],
 )
 def test_bad_input(

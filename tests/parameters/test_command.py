@@ -120,7 +120,14 @@ def test_gaps_and_hidden_variables(folder):
     assert read(folder / "h.bif")["smoke"].values.tolist() == [0.5, 0.5]
     assert found["stopped"] == "iterations"
     (found,), _ = plausible(folder, *words, "--restarts", "0")
-    assert found["run"] == 1
+    assert (found["run"], found["gaps"]) == (1, 0)
+    words = [*words, "--restarts", "0", "--iterations", "1"]
+    rows = list(csv.reader((folder / "hidden.csv").read_text().splitlines()))
+    rows[1][0] = rows[2][0] = ""
+    with (folder / "both.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    (found,), _ = plausible(folder, "learn", "both.csv", *words[2:])
+    assert found["gaps"] == 2
     _, said = plausible(folder, "update", "g.plausible", "all.csv", status=2)
     assert "expected ones" in said
 

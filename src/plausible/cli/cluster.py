@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.options import span, sql_option, threads_option, token_options, words_of
+from plausible.cli.options import Within, span, sql_option, threads_option, token_options, words_of
 from plausible.errors import CallError
 from plausible.wording import quantity
 
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=0, metavar="N", help="Of the starts. [0]")
 @click.option(
     "--seconds",
-    type=click.FloatRange(0, min_open=True),
+    type=Within(0, min_open=True),
     metavar="S",
     help="Stop after this long with the best so far, as Ctrl-C does.",
 )

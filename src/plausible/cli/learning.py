@@ -9,6 +9,7 @@ import click
 
 from plausible.cli import show
 from plausible.cli.options import (
+    Within,
     add,
     learning_options,
     model_options,
@@ -114,7 +115,7 @@ def _show_model(output: str, model: Model, format_: show.Format | None) -> None:
 )
 @click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the reliability diagram (.png or .svg).")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
-@click.option("--fail-under", type=float, metavar="X", help="Exit with 3 if the accuracy is below X.")
+@click.option("--fail-under", type=Within(0, 1), metavar="X", help="Exit with 3 if the accuracy is below X.")
 @learning
 @show.format_option
 @click.pass_context

@@ -10,7 +10,7 @@ import click
 from plausible.cli import show
 from plausible.cli.evidence import asked, asking_options, complete_state, complete_variable
 from plausible.cli.insight import next_observations, sensitivities
-from plausible.cli.options import threads_option
+from plausible.cli.options import Within, threads_option
 from plausible.errors import CallError
 from plausible.wording import quantity
 
@@ -50,15 +50,13 @@ def _say(log_probability: float | None, evidence: Evidence) -> None:
 )
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many, of these two.")
 @click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True, help="How to find out.")
-@click.option(
-    "--precision", type=click.FloatRange(0, min_open=True), metavar="X", help="Sample until errors are below."
-)
+@click.option("--precision", type=Within(0, min_open=True), metavar="X", help="Sample until errors are below.")
 @click.option(
     "--interval", type=float, metavar="P", help="Also where the answer lies with probability P, by the counts: 0.95."
 )
 @seed_option
 @threads_option
-@click.option("--memory", type=click.FloatRange(0, min_open=True), metavar="MB", help="That tables may take. [2048]")
+@click.option("--memory", type=Within(0, min_open=True), metavar="MB", help="That tables may take. [2048]")
 @show.format_option
 def query(
     network_file: str,

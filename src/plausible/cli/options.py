@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,6 +36,16 @@ def pairs(texts: tuple[str, ...], form: str) -> dict[str, str]:
             raise CallError(f"{text!r}: write {form}")
         out[name] = value
     return out
+
+
+class Within(click.FloatRange):
+    """A number in a range, which NaN never is."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return found
 
 
 def add(*options: Callable[[F], F]) -> Callable[[F], F]:

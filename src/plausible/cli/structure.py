@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.options import add
+from plausible.cli.options import Within, add
 from plausible.errors import CallError
 from plausible.wording import quantity
 
@@ -63,7 +63,7 @@ sure_options = add(
         "--bootstrap", type=int, metavar="N", help="How sure each arc is, by learning from N resampled tables."
     ),
     click.option("--mcmc", type=int, metavar="N", help="How probable each arc is, by N steps through orders."),
-    click.option("--least", type=float, default=0.05, show_default=True, help="Show pairs at least so sure."),
+    click.option("--least", type=Within(0, 1), default=0.05, show_default=True, help="Show pairs at least so sure."),
     click.option("--query", metavar="NAME", help="A variable's probabilities, averaged over the structures found."),
     click.option("--given", multiple=True, metavar="NAME=STATE", help="Evidence for --query."),
 )

@@ -60,6 +60,8 @@ class FittedNetwork:
         The objective from the start of the best run to its end; it never falls.
     iterations, stopped, run
         As in `em`.
+    gaps : int
+        Cells that were empty, of the variables that are not hidden.
     exact : bool
         Whether expected counts were exact. If they were sampled, log-likelihood, objective and trace are estimates of
         what was gained over the start, since sampling does not tell the level.
@@ -72,6 +74,7 @@ class FittedNetwork:
     iterations: int
     stopped: Stopped
     run: int
+    gaps: int
     exact: bool = True
 
     @property
@@ -227,11 +230,11 @@ def fit_hidden(
         accelerate=(np.sqrt, lambda v: simplices.settled(v**2)) if accelerate else None,  # no leap ends at 0
         path={"em": None, "gradient": ascent(simplices), "lbfgs": quasi_newton(simplices)}[method],
     )
-    return _fitted(best, drawn, pseudo, cases.rows, exact is not None)
+    return _fitted(best, drawn, pseudo, cases, exact is not None)
 
 
 def _fitted(
-    best: Fitted[Array, Array], drawn: Network, pseudo: Mapping[str, Array], rows: int, exact: bool
+    best: Fitted[Array, Array], drawn: Network, pseudo: Mapping[str, Array], cases: Cases, exact: bool
 ) -> FittedNetwork:
     """The flat arrays of the best run as tables."""
     tables, counts, at = [], {}, 0
@@ -240,9 +243,17 @@ def _fitted(
         tables.append(Table(drawn[name].child, drawn[name].parents, best.parameters[place].reshape(a.shape)))
         counts[name] = best.statistics[place].reshape(a.shape)
         at += a.size
-    counted = Counted(drawn.replace(*tables), counts, pseudo, rows, expected=True)
+    counted = Counted(drawn.replace(*tables), counts, pseudo, cases.rows, expected=True)
     return FittedNetwork(
-        counted, best.log_likelihood, best.objective, best.trace, best.iterations, best.stopped, best.run, exact
+        counted,
+        best.log_likelihood,
+        best.objective,
+        best.trace,
+        best.iterations,
+        best.stopped,
+        best.run,
+        sum(cases.gaps.values()),
+        exact,
     )
 
 
