@@ -44,3 +44,6 @@ def table(path: Path, rows: list[tuple[str, ...]]) -> str:
     with path.open("w", newline="") as file:
         csv.writer(file).writerows(rows)
     return path.name
+
+
+ROWS = [("subject", "body", "queue"), *((text, text, "spam") for text in SPAM), *((text, "", "ham") for text in HAM)]

@@ -15,13 +15,12 @@ from pathlib import Path
 import pytest
 
 from plausible.cli import COMMANDS
-from tests.cli.running import HAM, SPAM, Plausible, table
+from tests.cli.running import ROWS, Plausible, table
 
 EVALUATE_KEYS = [
     *("accuracy", "macro_f1", "log_loss", "calibration_error", "n_train", "n_test", "vocabulary"),
     *("classes", "per_class", "confusion"),
 ]
-ROWS = [("subject", "body", "queue"), *((text, text, "spam") for text in SPAM), *((text, "", "ham") for text in HAM)]
 
 
 # --- the lines of the issue -----------------------------------------------------------------------------------------

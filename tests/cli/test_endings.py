@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import COMMAND, Plausible, table
+from tests.cli.running import COMMAND, ROWS, Plausible, table
 
 
 def test_a_closed_pipe_is_silent(tmp_path: Path, mail: Path, plausible: Plausible, model: str) -> None:
@@ -71,3 +71,42 @@ def test_a_failure_leaves_the_old_model(tmp_path: Path, mail: Path, plausible: P
     plausible("merge", model, "bad.csv", "-o", model, status=1)
     plausible("estimate", model, "--smoothing", "m=nan", "-o", model, status=2)
     assert (tmp_path / model).read_bytes() == old
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["learn", "t.csv", "--target", "queue", "--text", "subject", "-o", "t.csv"],
+        ["learn", "t.csv", "--target", "queue", "--text", "subject", "-o", "./mail/../t.csv"],
+        ["learn", "mail", "--stop-words", "t.csv", "-o", "t.csv"],
+        ["learn", "mail", "--unlabelled", "t.csv", "-o", "t.csv"],
+        ["learn", "t.csv", "--network", "n.bif", "-o", "t.csv"],
+        ["evaluate", "t.csv", "--target", "queue", "--plot", "t.csv"],
+        ["evaluate", "mail", "--test", "t.csv", "--plot", "t.csv"],
+        ["update", "mail.plausible", "t.csv", "--class", "ham", "-o", "t.csv"],
+        ["forget", "mail.plausible", "t.csv", "--class", "ham", "-o", "t.csv"],
+        ["cluster", "t.csv", "-k", "2", "--text", "body", "--memberships", "t.csv"],
+        ["cluster", "mail", "-k", "2", "--plot", "p.svg", "--memberships", "p.svg"],
+        ["structure", "t.csv", "-o", "t.csv"],
+        ["sample", "t.csv", "-o", "t.csv"],
+        ["draw", "t.csv", "-o", "t.csv"],
+        ["reader", "--store", "t.csv", "--export", "t.csv"],
+    ],
+)
+def test_what_is_read_is_not_overwritten(mail: Path, plausible: Plausible, model: str, arguments: list[str]) -> None:
+    table(mail / "t.csv", ROWS)
+    before = (mail / "t.csv").read_bytes()
+    assert "would be overwritten" in plausible(*arguments, status=2).err
+    assert (mail / "t.csv").read_bytes() == before
+
+
+def test_pipes_are_written_to_and_kept(mail: Path, plausible: Plausible, model: str) -> None:
+    """A device or a pipe is no file that another could take the place of."""
+    pipe = mail / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reading:
+        plausible("learn", "mail", "-o", "pipe")
+        assert reading.stdout is not None
+        assert reading.stdout.read() == (mail / model).read_bytes()
+    assert pipe.is_fifo()
+    assert "- is none" in plausible("learn", "mail", "-o", "-", status=2).err

@@ -430,7 +430,7 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         read(tmp_path / "nothing.net")
     (tmp_path / "cut.net.gz").write_bytes(gzip.compress(b"net { }" * 100)[:30])
-    with pytest.raises(DataError, match="is the file whole"):
+    with pytest.raises(DataError, match="fetch the file again"):
         read(tmp_path / "cut.net.gz")
     with pytest.raises(ModelError, match="not linear Gaussian"):
         write(network, tmp_path / "a.json")

@@ -11,6 +11,7 @@ from plausible.cli import show
 from plausible.cli.options import (
     Within,
     add,
+    keep_apart,
     learning_options,
     model_options,
     opened,
@@ -74,6 +75,7 @@ def learn(
     number or a text, by the look of it. A network learns from counts, or by EM where cells are empty or variables
     hidden.
     """
+    keep_apart([source, *unlabelled, given["stop_words"]], output)
     network, own = taken(given)
     if network is not None:
         learn_network(source, sql, network, output, format_, own)
@@ -145,6 +147,7 @@ def evaluate(
     """
     from plausible.evaluation import evaluate_from
 
+    keep_apart([source, test], plot)
     options = learning_options(given)
     result = evaluate_from(
         opened(source, sql, options),
@@ -317,6 +320,7 @@ def update(
     from plausible.files.formats import is_network
     from plausible.files.model import load_model
 
+    keep_apart(sources, output or model_file)
     if is_network(model_file):
         _refuse_class(label)
         change_network(model_file, sources, output, "update", format_)
@@ -348,6 +352,7 @@ def forget(
     from plausible.files.formats import is_network
     from plausible.files.model import load_model
 
+    keep_apart(sources, output or model_file)
     if is_network(model_file):
         _refuse_class(label)
         change_network(model_file, sources, output, "forget", format_)

@@ -10,7 +10,7 @@ import click
 from plausible.cli import show
 from plausible.cli.evidence import asked, asking_options, complete_state, complete_variable
 from plausible.cli.insight import next_observations, sensitivities
-from plausible.cli.options import Within, threads_option
+from plausible.cli.options import Within, keep_apart, threads_option
 from plausible.errors import CallError
 from plausible.wording import quantity
 
@@ -274,6 +274,7 @@ def sample(
     """
     from plausible.infer.approximate import sample as drawn
 
+    keep_apart([network_file], output)
     network, evidence = asked(network_file, given, do)
     rows: Iterator[list[Any]]
     if any(variable.kind != "categorical" for variable in network.variables):
@@ -282,7 +283,7 @@ def sample(
         cases = drawn(network, count, evidence, seed=seed, threads=threads or 0)
         states = [variable.states for variable in network.variables]
         rows = ([states[k][i] for k, i in enumerate(case)] for case in cases.tolist())
-    if output is None:
+    if output in (None, "-"):
         records = (dict(zip(network.names, row, strict=True)) for row in rows)
         show.rows(records, format_, network.names)
         return
@@ -322,9 +323,10 @@ def draw(network_file: str, output: str | None, given: tuple[str, ...], do: tupl
     """
     from plausible.drawing import draw as drawn
 
+    keep_apart([network_file], output)
     network, evidence = asked(network_file, given, do)
     svg = drawn(network, evidence, method=None if no_beliefs else "auto")
-    if output is None:
+    if output in (None, "-"):
         click.echo(svg, nl=False)
         return
     from plausible.files.atomic import replacing

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from plausible.cli.options import keep_apart
 from plausible.errors import CallError
 from plausible.wording import quantity
 
@@ -70,6 +71,7 @@ def reader(
     if len(chosen) > 1:
         raise CallError(f"{' and '.join(chosen)} can't be done at once; choose one")
     path = store or _own_store()
+    keep_apart([path], export_to, model_to)
     if not chosen:
         from plausible.web import serve
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.options import Within, add
+from plausible.cli.options import Within, add, keep_apart
 from plausible.errors import CallError
 from plausible.wording import quantity
 
@@ -116,6 +116,7 @@ def structure(
     from plausible.files.formats import write, written_format
     from plausible.learning.structure import learn_structure, structural_em
 
+    keep_apart([source], output)
     if output is not None:
         written_format(output)
     read = read_mixed(source, drop=settings.pop("drop"), cut=settings.pop("cut"), gaps=("", *settings.pop("gap")))

@@ -186,8 +186,10 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
                 source = opened.read(LARGEST_FILE + 1)
     except FileNotFoundError:
         raise DataError(f"{where}: no such file; check the path") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{where}: can't be read ({error}); is the file whole?") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{where}: can't be unpacked ({error}); fetch the file again") from None
+    except OSError as error:
+        raise DataError(f"{where}: can't be read ({error.strerror or error}); name another file") from None
     if len(source) > LARGEST_FILE:
         raise DataError(f"{where}: longer than {LARGEST_FILE >> 30} GB; is it a network?")
     return source
