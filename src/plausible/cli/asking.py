@@ -284,8 +284,8 @@ def _explanation_table(record: dict[str, Any], top: int, unit: str) -> str:
             "word" if not in_columns else "value": word["term"],
             "times": word["times"],
             "for": word["weight"],
-            label: word["seen"],
-            against: word["seen_against"],
+            "seen": word["seen"],
+            "against": word["seen_against"],
         }
         for word in shown
     ]
@@ -294,7 +294,7 @@ def _explanation_table(record: dict[str, Any], top: int, unit: str) -> str:
         entry[""] = ("+" if entry["for"] > 0 else "−") + show.bar(entry["for"], most)
     names = ["column", "value"] if in_columns else ["word", "times"]
     out = f"{label} rather than {against}: {record['score']:+.3f} {unit} (probability {record['probability']:.3f})\n\n"
-    out += show.table(entries, [*names, "for", label, against, ""])
+    out += show.table(entries, [*names, "for", "seen", "against", ""], {"seen": label, "against": against})
     out += f"\nprior {record['prior']:+.3f}"
     if record["absent"]:
         out += f", words it lacks {record['absent']:+.3f}"
