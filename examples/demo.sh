@@ -1,19 +1,19 @@
 #!/bin/sh
 # The main job on the example messages: four topics, three languages. They were written for this demo.
 set -eu
-here=$(dirname "$0")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+cd "$(dirname "$0")/.."
+mkdir -p build
 
-say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
-run() { say plausible "$@"; plausible "$@"; }
+bold='' plain=''
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$(printf '\033[1m') plain=$(printf '\033[0m'); fi
+run() { printf '\n%s$ plausible %s%s\n' "$bold" "$*" "$plain"; plausible "$@" --format table; }
 
 echo "216 messages about food, health, money and travel, in English, Polish and Chinese."
-run learn "$here/messages.csv" --target topic --text text -o "$work/topics.plausible" --format table
-run evaluate "$here/messages.csv" --target topic --text text --leave-one-out --format table
-run classify "$work/topics.plausible" "$here/new/1.txt" "$here/new/2.txt" "$here/new/3.txt" "$here/new/4.txt" "$here/new/5.txt" --format table
-run explain "$work/topics.plausible" "$here/new/2.txt" --top 8 --format table
-run words "$work/topics.plausible" --class health --top 6 --format table
+run learn examples/messages.csv --target topic --text text -o build/topics.plausible
+run evaluate examples/messages.csv --target topic --text text --leave-one-out
+run classify build/topics.plausible examples/new
+run explain build/topics.plausible examples/new/2.txt --top 8
+run words build/topics.plausible --class health --top 6
 
 cat <<'NEXT'
 

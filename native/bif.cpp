@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "module.hpp"
+#include "wording.hpp"
 
 namespace nb = nanobind;
 
@@ -232,8 +233,9 @@ class Parser {
             made.states.emplace_back(state);
         }
         if (count != static_cast<double>(made.states.size())) {
-            throw Mistake{at, "variable '" + made.name + "' says it has " + std::to_string(std::llround(count)) +
-                                  " states and lists " + std::to_string(made.states.size())};
+            throw Mistake{at, "variable '" + made.name + "' says it has " +
+                                  quantity(std::llround(count), "state") + " and lists " +
+                                  std::to_string(made.states.size())};
         }
         accept(";");
     }
@@ -304,7 +306,7 @@ class Parser {
             size *= variables[parent].states.size();
             if (size > LARGEST_TABLE) {
                 throw Mistake{block.at, "the table of '" + variables[block.child].name + "' with " +
-                                            std::to_string(block.parents.size()) + " parents would have over " +
+                                            quantity(block.parents.size(), "parent") + " would have over " +
                                             std::to_string(LARGEST_TABLE) + " entries; use fewer parents"};
             }
         }
@@ -347,7 +349,7 @@ class Parser {
 
     void end_of_numbers(std::size_t count) {
         if (!accept(";")) {
-            fail("expected ';' after " + std::to_string(count) + " numbers, found " + found());
+            fail("expected ';' after " + quantity(count, "number") + ", found " + found());
         }
     }
 

@@ -11,6 +11,7 @@
 #include "arrays.hpp"
 #include "module.hpp"
 #include "states.hpp"
+#include "wording.hpp"
 
 namespace nb = nanobind;
 
@@ -168,8 +169,8 @@ private:
     void end_row() {
         if (!started_) started_ = true;
         else if (cells_ != columns_.size())
-            fail(std::to_string(cells_) + " cells where the first line names " + std::to_string(columns_.size()) +
-                 " columns; mend the line (quotes around a cell that holds the delimiter?)");
+            fail(quantity(cells_, "cell") + " where the first line names " + quantity(columns_.size(), "column") +
+                 "; mend the line (quotes around a cell that holds the delimiter?)");
         else lines_.push_back(begin_);
         cells_ = 0;
         begin_ = line_;

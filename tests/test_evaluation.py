@@ -106,7 +106,7 @@ def test_folds_by_relearning() -> None:
 def test_on_other_documents(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("text,topic\na b,x\nc d,y\n")
     (tmp_path / "test.csv").write_text("text,topic\na,x\nd,y\nc,x\n,y\nb,\n")
-    with pytest.warns(PlausibleWarning, match="1 documents .* no class in 'topic'"):
+    with pytest.warns(PlausibleWarning, match="skipped 1 document .* without a class in 'topic'"):
         figures = evaluate(str(tmp_path / "train.csv"), test=str(tmp_path / "test.csv"), target="topic", **RAW)
     assert (figures.n_train, figures.n_test) == (2, 4)
     assert figures.confusion == {"x": {"x": 1, "y": 1}, "y": {"x": 1, "y": 1}}
@@ -121,7 +121,7 @@ def test_on_other_documents(tmp_path: Path) -> None:
 
 def test_figures_by_hand() -> None:
     """Answers x x y y for truth x y y z: z was never learned."""
-    with pytest.warns(PlausibleWarning, match=r"1 tested documents .* not learned \(z\): counted as wrong, left out"):
+    with pytest.warns(PlausibleWarning, match=r"1 tested document .* not learned \(z\): counted as wrong, left out"):
         figures = evaluate(["a", "b"], ["x", "y"], test=["a", "a", "b", "b"], test_labels=["x", "y", "y", "z"], **RAW)
     assert figures.accuracy == 2 / 4
     assert figures.classes == ["x", "y", "z"]
@@ -204,7 +204,7 @@ def test_what_can_not_be_evaluated(wrong: dict[str, Any], message: str) -> None:
 
 
 def test_documents_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(CallError, match="2 documents and 1 labels"):
+    with pytest.raises(CallError, match="2 documents and 1 label;"):
         evaluate(["a", "b"], ["x"])
     with pytest.raises(DataError, match="the list holds no documents"):
         evaluate(["a", "b"], ["x", "y"], test=[], test_labels=[])

@@ -14,6 +14,7 @@ from plausible.errors import CallError
 from plausible.model import Model
 from plausible.scores import Scores, difference
 from plausible.scoring import Documents
+from plausible.wording import quantity
 
 EMPTY = "no text: answered by the prior"
 UNKNOWN = "no known word: answered by the prior"
@@ -115,7 +116,7 @@ class Answers(Sequence[Answer]):
         if isinstance(i, slice):
             return [self._answer(k) for k in range(*i.indices(len(self)))]
         if not -len(self) <= i < len(self):
-            raise IndexError(f"there are {len(self)} answers")
+            raise IndexError(f"there are only {quantity(len(self), 'answer')}")
         return self._answer(i % len(self))
 
     def __iter__(self) -> Iterator[Answer]:

@@ -16,6 +16,7 @@ from plausible.errors import DataError
 from plausible.priors import Smoothing
 from plausible.schema import Variable
 from plausible.sources import cell_text
+from plausible.wording import quantity
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -109,8 +110,9 @@ class Categories:
             )
             if shape[0] * shape[1] > MOST_CELLS:
                 raise DataError(
-                    f"a column has {states:,} different values in {classes:,} classes, more than can be counted as "
-                    "categories; ignore it, or take it as text or numbers (--ignore NAME, --as NAME=text)"
+                    f"a column has {quantity(states, 'different value')} in {quantity(classes, 'class')}, more than "
+                    "can be counted as categories; ignore it, or take it as text or numbers (--ignore NAME, "
+                    "--as NAME=text)"
                 )
             self._held = np.zeros(shape)
             self._held[: held.shape[0], : held.shape[1]] = held

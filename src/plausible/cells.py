@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from plausible.counts import Coded
 from plausible.errors import CallError, DataError
 from plausible.schema import Variable
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -178,7 +179,9 @@ def checked_weights(
 def check_documents(documents: Sequence[str], labels: Labels | None) -> None:
     """CallError unless there is a label for each document; DataError for the first that is no text."""
     if labels is not None and len(documents) != len(labels):
-        raise CallError(f"{len(documents)} documents and {len(labels)} labels; give one label a document")
+        raise CallError(
+            f"{quantity(len(documents), 'document')} and {quantity(len(labels), 'label')}; give one label a document"
+        )
     if set(map(type, documents)) <= {str}:
         return
     for i, value in enumerate(documents):
@@ -189,7 +192,7 @@ def check_documents(documents: Sequence[str], labels: Labels | None) -> None:
 def check_labels(labels: Labels, rows: int) -> None:
     """CallError unless there is a label for each row; DataError for the first that can be no name of a class."""
     if len(labels) != rows:
-        raise CallError(f"{rows} rows and {len(labels)} labels; give one label a row")
+        raise CallError(f"{quantity(rows, 'row')} and {quantity(len(labels), 'label')}; give one label a row")
     if isinstance(labels, Coded) and len(labels) and labels.codes.min() < 0:
         raise DataError(f"row {int(labels.codes.argmin())} has no label; leave it out")
     names = labels.states if isinstance(labels, Coded) else labels

@@ -17,6 +17,7 @@ from plausible.errors import CallError, DataError, PlausibleWarning, unknown
 from plausible.network import Network
 from plausible.schema import Variable
 from plausible.sources import Source, cell_text, open_source
+from plausible.wording import quantity
 
 Place = Callable[[int], str]
 """Where row i of a chunk came from."""
@@ -214,8 +215,8 @@ class _Column:
         elif numeric and len(values) > MOST_NUMBERS:
             if cut is None:
                 raise DataError(
-                    f"column {name!r} holds {len(values):,} different numbers; cut them into intervals with cut=5, "
-                    f"or leave the column out with drop=[{name!r}]"
+                    f"column {name!r} holds {quantity(len(values), 'different number')}; cut them into intervals with "
+                    f"cut=5, or leave the column out with drop=[{name!r}]"
                 )
             return self._cut(name, values, codes, cut)
         else:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from plausible.errors import CallError, PlausibleWarning, unknown
 from plausible.schema import Kind, Variable
 from plausible.sources import Source
+from plausible.wording import quantity
 
 TARGET_NAMES = ("class", "label", "target", "category", "topic")
 TEXT_NAMES = ("text", "message", "body", "content", "document")
@@ -267,7 +268,8 @@ def _look_at_numbers(cells: Sequence[str], numbers: Sequence[float]) -> tuple[Lo
         if different <= 2:
             return "categorical", ""
         return "categorical", (
-            f"holds numbers with {different} different values: taken as categories; --as NAME=continuous for numbers"
+            f"holds numbers with {quantity(different, 'different value')}: taken as categories; "
+            "--as NAME=continuous for numbers"
         )
     value, times = Counter(cells).most_common(1)[0]
     if 2 * times > n >= 100 and different > FEW:
@@ -302,7 +304,7 @@ def learned_columns(source: Source, learned: Columns) -> Columns:
     lacking = [name for name in text if name not in source.columns]
     if lacking and (not learned.attributes or len(lacking) < len(text)):
         raise CallError(
-            unknown(f"column of {source.name}", lacking[0], source.columns) + "; the model was learned from it"
+            unknown(f"column of {source.name}", lacking[0], source.columns, then="the model was learned from it")
         )
     if learned.attributes and not there and lacking == list(text):
         raise CallError(

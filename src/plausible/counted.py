@@ -16,6 +16,7 @@ from plausible.graph import Graph
 from plausible.network import Network
 from plausible.regressions import LinearMoments
 from plausible.schema import Variable
+from plausible.wording import quantity
 
 Numbers: TypeAlias = "Array | LinearMoments"
 Family: TypeAlias = "list[Variable]"
@@ -83,7 +84,7 @@ class Counted:
         """Without the rows of a table: as if they had never been learned. DataError where they can't have been."""
         gone = self._count(data, "forget")
         if gone.rows > self.rows:
-            raise DataError(f"{gone.rows:,} rows are to be forgotten, and {self.rows:,} were learned")
+            raise DataError(f"{quantity(self.rows, 'row')} learned, too few to forget {gone.rows:,}")
         counts: dict[str, Numbers] = {}
         for family in self.families:
             name = family[-1].name
@@ -96,7 +97,7 @@ class Counted:
             if (left < 0).any():
                 spot = np.argwhere(left < 0)[0]
                 raise DataError(
-                    f"what is to be forgotten was never learned: {left[tuple(spot)]:g} rows would be left of "
+                    f"what is to be forgotten was never learned: {quantity(left[tuple(spot)], 'row')} would be left of "
                     f"{row_name(family[-1], family[:-1], spot[:-1], family[-1].states[spot[-1]])}"
                 )
             counts[name] = left

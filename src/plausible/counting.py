@@ -20,6 +20,7 @@ from plausible.errors import CallError, DataError, unknown
 from plausible.regressions import LinearMoments
 from plausible.schema import Schema, Variable
 from plausible.sources import cell_text
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoFrame
@@ -128,7 +129,7 @@ class Cases:
             column = np.asarray(given)
             if column.size and not -1 <= column.min() <= column.max() < states:
                 raise DataError(
-                    f"column {variable.name!r} holds a code that is none of its {states} states; "
+                    f"column {variable.name!r} holds a code that is none of its {quantity(states, 'state')}; "
                     "codes count from 0, and -1 is a gap"
                 )
             codes.append(np.ascontiguousarray(column, dtype=code_type(states)))
@@ -364,8 +365,8 @@ def table_shape(variables: Sequence[Variable], at: Sequence[int]) -> tuple[int, 
     if prod(shape) > LARGEST_TABLE:
         most = max(at, key=lambda v: len(variables[v].states))
         raise DataError(
-            f"the table of {', '.join(variables[v].name for v in at)} would have {prod(shape):,} cells; "
-            f"allow fewer parents, or leave out {variables[most].name!r} ({shape[at.index(most)]} states)"
+            f"the table of {', '.join(variables[v].name for v in at)} would have {quantity(prod(shape), 'cell')}; "
+            f"allow fewer parents, or leave out {variables[most].name!r} ({quantity(shape[at.index(most)], 'state')})"
         )
     return shape
 
@@ -379,8 +380,8 @@ def refuse_gaps(counter: Counter, method: str, instead: str) -> None:
     """DataError where there are gaps; `instead` names the method that can have them."""
     if counter.gaps:
         name, count = next(iter(counter.gaps.items()))
-        more = f", and {len(counter.gaps) - 1} more columns have some" if len(counter.gaps) > 1 else ""
+        more = f", as {quantity(len(counter.gaps) - 1, 'more column')} may" if len(counter.gaps) > 1 else ""
         raise DataError(
-            f"column {name!r} has {count} gaps in {counter.rows} rows{more}; {method} needs every cell: "
-            f"fill them, keep the complete rows, or use {instead}"
+            f"column {name!r} has {quantity(count, 'gap')} in {quantity(counter.rows, 'row')}{more}; "
+            f"{method} needs every cell: fill them, keep the complete rows, or use {instead}"
         )

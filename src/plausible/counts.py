@@ -14,6 +14,7 @@ from plausible import _native
 from plausible.errors import DataError, ModelError
 from plausible.sources import cell_text
 from plausible.text import count_times
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     import numpy as np
@@ -151,8 +152,8 @@ class Counts:
         for label, i in other.index.items():
             if other.documents[i] > self.of(label):
                 raise DataError(
-                    f"{other.documents[i]:,} documents of class {label!r} are to be forgotten, "
-                    f"and {self.of(label):,} were learned; counts never go below zero"
+                    f"class {label!r} has {quantity(self.of(label), 'document')}, too few to forget "
+                    f"{other.documents[i]:,}; counts never go below zero"
                 )
         to = memoryview(self.codes(list(other.index))).tolist()
         left = list(self.documents)

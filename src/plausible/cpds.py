@@ -18,6 +18,7 @@ import numpy.typing as npt
 from plausible.errors import CallError, ModelError, unknown
 from plausible.schema import Variable
 from plausible.text import Tokens
+from plausible.wording import quantity
 
 Array = npt.NDArray[np.float64]
 
@@ -127,7 +128,8 @@ class NoisyMax:
     ) -> None:
         if len(pushes) != len(parents):
             raise ModelError(
-                f"{child.name!r} has {len(parents)} parents and {len(pushes)} pushes; give one push a parent"
+                f"{child.name!r} has {quantity(len(parents), 'parent')} and {quantity(len(pushes), 'push')}; "
+                "give one push a parent"
             )
         absent = np.eye(len(child.states))[0] if leak is None else leak
         checked = tuple(Table(child, (parent,), push).values for parent, push in zip(parents, pushes, strict=True))
@@ -333,7 +335,7 @@ class Words:
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
-        return f"Words({conditional(self.child, self.parents)}, {len(self.terms)} terms)"
+        return f"Words({conditional(self.child, self.parents)}, {quantity(len(self.terms), 'term')})"
 
     @cached_property
     def _places(self) -> dict[str, int]:
@@ -399,8 +401,7 @@ def state_index(variable: Variable, state: str | int | np.integer[Any] | np.bool
         )
     if not 0 <= index < len(variable.states):
         raise CallError(
-            f"variable {variable.name!r} has no state number {index}: its {len(variable.states)} states are "
-            f"0 to {len(variable.states) - 1}"
+            f"variable {variable.name!r} has no state number {index}: its states are 0 to {len(variable.states) - 1}"
         )
     return index
 
@@ -424,7 +425,7 @@ def table_shape(child: Variable, parents: Sequence[Variable]) -> tuple[int, ...]
         digits = len(str(size)) - 1
         cost = f"{size:,}" if digits < 16 else f"about 10^{digits}"
         raise ModelError(
-            f"the table of {child.name!r} with {len(parents)} parents would have {cost} entries; "
+            f"the table of {child.name!r} with {quantity(len(parents), 'parent')} would have {cost} entries; "
             "use fewer parents, or noisy_or / NoisyMax"
         )
     return shape

@@ -19,6 +19,7 @@ from plausible.categories import Categories, CategoryTable, Codes, Floats, narro
 from plausible.counts import Arrays
 from plausible.errors import DataError
 from plausible.graph import spanning_tree
+from plausible.wording import quantity
 
 Truths = npt.NDArray[np.bool_]
 
@@ -72,8 +73,8 @@ class Pairs:
         cells = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2 * classes
         if cells > MOST_CELLS:
             raise DataError(
-                f"columns counted two by two would have {cells:,} cells; leave out the column with {max(sizes):,} "
-                "values (--ignore NAME), or learn without tan or aode"
+                f"columns counted two by two would have {quantity(cells, 'cell')}; leave out the column with "
+                f"{quantity(max(sizes), 'value')} (--ignore NAME), or learn without tan or aode"
             )
 
     def count(

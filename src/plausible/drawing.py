@@ -16,6 +16,7 @@ from plausible.infer.evidence import Evidence, Likelihood, Not
 from plausible.layout import Box, Point, layered
 from plausible.network import Network
 from plausible.schema import Variable
+from plausible.wording import quantity
 
 MOST_STATES = 7
 """Rows in a node; of more states the most probable are shown and the rest are summed up."""
@@ -140,7 +141,7 @@ def draw(
     width, tall = max(page.width, 500 if caption else 200), page.height + (56 if caption else 0)
     foot = [f'<g transform="translate(0 {_n(page.height + 30)})">', *caption, "</g>"] if caption else []
     name = escape(network.name or "Belief network")
-    words = f"{len(network)} variables, {len(network.graph.arcs)} arcs"
+    words = f"{quantity(len(network), 'variable')}, {quantity(len(network.graph.arcs), 'arc')}"
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{_n(width + 2 * MARGIN)}" '

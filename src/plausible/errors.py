@@ -35,8 +35,8 @@ class PlausibleWarning(UserWarning):
     """Something was done that the user should know of."""
 
 
-def unknown(what: str, name: str, known: Iterable[str], *, most: int = 12) -> str:
-    """The sentence for a name that isn't there, with the nearest ones that are.
+def unknown(what: str, name: str, known: Iterable[str], *, then: str = "", most: int = 12) -> str:
+    """The sentence for a name that isn't there, with what else to know or do, and the nearest one that is.
 
     >>> unknown("state of variable 'rain'", "Yes", ["no", "yes"])
     "unknown state of variable 'rain' 'Yes' (known: 'no', 'yes'); did you mean 'yes'?"
@@ -53,4 +53,4 @@ def unknown(what: str, name: str, known: Iterable[str], *, most: int = 12) -> st
         close = difflib.get_close_matches(name.casefold(), list(folded), n=1)
         near = folded[close[0]] if close else None
     hint = f"; did you mean {near!r}?" if near is not None else ""
-    return f"unknown {what} {name!r} (known: {shown or 'none'}){hint}"
+    return f"unknown {what} {name!r} (known: {shown or 'none'}){then and '; '}{then}{hint}"

@@ -22,6 +22,7 @@ from plausible.model import Model
 from plausible.reliability import Bin, Coverage, calibration_error, coverage, reliability
 from plausible.sources import Source, open_source
 from plausible.splits import Parts, choose, folds
+from plausible.wording import quantity
 
 Floats = npt.NDArray[np.float64]
 TOP = 0.1
@@ -181,7 +182,7 @@ class Tally:
         if not known.all():
             strange = sorted({name for name, was in zip(self.truth, known, strict=True) if not was})
             warn(
-                f"{np.sum(~known):,} tested documents are of classes that were not learned "
+                f"{quantity(int(np.sum(~known)), 'tested document')} of classes that were not learned "
                 f"({', '.join(strange)}): counted as wrong, left out of log_loss"
             )
         per_class = class_figures(self.truth, self.answers, sorted({*self.truth, *model.classes}))
@@ -284,7 +285,8 @@ def evaluate(
         if given_labels is None:
             return read_with.open(given)
         if len(given) != len(given_labels):
-            raise CallError(f"{len(given)} documents and {len(given_labels)} labels; give one label a document")
+            sizes = f"{quantity(len(given), 'document')} and {quantity(len(given_labels), 'label')}"
+            raise CallError(f"{sizes}; give one label a document")
         if not len(given):
             raise DataError("the list holds no documents; give some to learn from and some to test on")
         return open_source([{"text": t, "class": c} for t, c in zip(given, given_labels, strict=True)])
@@ -392,7 +394,9 @@ def _cross_validate(
     empty = options.model_for(source)
     labels = _labels(source, empty)
     if len(labels) < parts:
-        raise CallError(f"{parts} folds of {len(labels)} documents: choose fewer folds, or leave_one_out")
+        raise CallError(
+            f"{quantity(parts, 'fold')} of {quantity(len(labels), 'document')}: choose fewer folds, or leave_one_out"
+        )
     fold_of = folds(labels, parts, seed)
     learners = [Learner(empty.untrained(), options) for _ in range(parts)]
     chosen = Parts(fold_of)

@@ -14,6 +14,7 @@ from plausible.cells import Labels, checked_weights
 from plausible.columns import PAIRS
 from plausible.errors import CallError, ModelError, PlausibleWarning
 from plausible.scoring import Documents, Scoring, default_threads
+from plausible.wording import quantity
 
 
 class Model(Scoring):
@@ -89,8 +90,8 @@ class Model(Scoring):
         self.counts.subtract(gone.counts)
         if self.expected is not None:
             warnings.warn(
-                f"the expected classes of {self.expected.documents:,} unlabelled documents stay as they were found "
-                "with what is now forgotten; learn anew to have them without it",
+                f"the expected classes of {quantity(self.expected.documents, 'unlabelled document')} stay as they "
+                "were found with what is now forgotten; learn anew to have them without it",
                 PlausibleWarning,
                 stacklevel=3,
             )
@@ -190,7 +191,7 @@ class Model(Scoring):
         )
 
     def __repr__(self) -> str:
-        return f"Model({self.documents:,} {self.unit}, {len(self.classes)} classes)"
+        return f"Model({quantity(self.documents, self.unit)}, {quantity(len(self.classes), 'class')})"
 
 
 def merge(*models: Model) -> Model:

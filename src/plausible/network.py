@@ -13,6 +13,7 @@ from plausible.cpds import CPD, Table, conditional, numbers, state_index
 from plausible.errors import CallError, ModelError, unknown
 from plausible.graph import Graph
 from plausible.schema import Schema, Variable
+from plausible.wording import quantity
 
 States = Mapping[str, Sequence[str]] | Sequence[str]
 
@@ -99,7 +100,7 @@ class Network:
     def __repr__(self) -> str:
         arcs = len(self.graph.arcs)
         title = f"{self.name!r}, " if self.name else ""
-        return f"Network({title}{_count(len(self), 'variable')}, {_count(arcs, 'arc')})"
+        return f"Network({title}{quantity(len(self), 'variable')}, {quantity(arcs, 'arc')})"
 
     def replace(self, *cpds: CPD) -> Network:
         """The network with these distributions in place of those of the same variables, or added."""
@@ -203,7 +204,3 @@ def _check(graph: Graph, cpds: Mapping[str, CPD]) -> None:
                     f"{node!r} sees its parent {parent.name!r} with the states {parent.states}, which "
                     f"itself has {cpds[parent.name].child.states}; use one Variable for both"
                 )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from plausible.cpds import Array, LinearGaussian, row_name
 from plausible.errors import DataError, PlausibleWarning
 from plausible.schema import Variable
+from plausible.wording import quantity
 
 BLOCK = 1 << 20
 """Rows whose products are summed at once."""
@@ -111,8 +112,9 @@ class LinearMoments:
             if self.n[row] > 0:
                 line, rank = _least_squares(float(self.n[row]), self.mean[row], self.squares[row])
                 if rank < d - 1:
-                    _say(child, discrete, row, f"rests on {self.n[row]:g} rows, in which its continuous parents depend "
-                         "on each other; the shortest weights that fit were taken")  # fmt: skip
+                    few = quantity(float(self.n[row]), "row")
+                    _say(child, discrete, row, f"rests on {few}, in which its continuous parents depend on each other; "
+                         "the shortest weights that fit were taken")  # fmt: skip
             else:
                 if pooled is None:
                     whole = self.together()

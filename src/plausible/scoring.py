@@ -90,8 +90,8 @@ class Scoring:
 
     @property
     def unit(self) -> str:
-        """What is counted: documents, or rows."""
-        return "rows" if self.variables else "documents"
+        """What is counted: a row, or a document."""
+        return "row" if self.variables else "document"
 
     @property
     def log_odds_of_words(self) -> bool:

@@ -189,7 +189,7 @@ def test_models_of_different_terms_are_not_merged() -> None:
 @pytest.mark.parametrize(
     ("documents", "labels", "message"),
     [
-        (["a"], [], "1 documents and 0 labels"),
+        (["a"], [], "1 document and 0 labels"),
         ("a", ["x"], "must be lists"),
         (["a", None], ["x", "y"], "document 1 is None"),
         (["a", "b"], ["x", 3], "label 1 is 3"),

@@ -97,7 +97,7 @@ def test_tables_are_shown(points):
         (["-k", "2", "--covariance", "full", "--column", "kind", "--column", "x"], "'kind' holds categories"),
         (["-k", "2", "--column", "z"], "unknown column"),
         (["-k", "2", "--variance", "1"], "its variance need columns"),
-        (["-k", "99"], "k is 99, but there are 60 rows"),
+        (["-k", "99"], "k is 99, but the table has 60 rows"),
     ],
 )
 def test_calls_that_can_be_mended(points, arguments, message):
@@ -152,7 +152,7 @@ def test_a_plot_that_fails_leaves_the_old_file(points, tmp_path):
 
 def test_stopped_early_is_said(points):
     result = run(points, "-k", 2, "--covariance", "full", "--seconds", 1e-9)
-    assert "stopped after 1 iterations (time)" in result.stderr
+    assert "stopped after 1 iteration (time)" in result.stderr
 
 
 def test_what_a_source_holds_decides(points):
@@ -168,14 +168,14 @@ def test_what_a_source_holds_decides(points):
     ("text", "k", "error", "message"),
     [
         ("x,y\n1,2\ninf,3\n4,5\n", 1, DataError, r"line 3: inf in column 'x' is too large"),
-        ("x,y\n1,2\n", 2, CallError, "k is 2, but there are 1 rows"),
+        ("x,y\n1,2\n", 2, CallError, "k is 2, but the table has 1 row:"),
         ("x,y\n1,2\n", 1, DataError, "1 row only"),
-        ("x,y\n1,2\n3,4\n1,2\n3,4\n", 3, DataError, "only 2 rows differ"),
+        ("x,y\n1,2\n3,4\n1,2\n3,4\n", 3, DataError, "without duplicates the table has 2 rows"),
         ("x,y\n1,2\n1,2\n", 2, DataError, "all rows are equal"),
         ("x,y\n1,5\n2,5\n3,5\n", 2, DataError, "column 'y' is constant"),
         ("x,y\n,\n,\n", 1, DataError, "column 'x' of .* has no values"),
         ("x,y\n1,\n2,\n", 1, DataError, "column 'y' of .* has no values"),
-        ("a,b\nu,v\nu,v\n", 2, DataError, "only 1 rows differ"),
+        ("a,b\nu,v\nu,v\n", 2, DataError, "without duplicates the table has 1 row:"),
     ],
 )
 def test_bad_tables(tmp_path, text, k, error, message):
@@ -193,3 +193,28 @@ def test_what_went_wrong_on_the_way_is_said(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n" + "u,v\nw,v\n" * 5)
     with pytest.warns(PlausibleWarning, match="2 clusters are hardly told apart"):
         run(tmp_path / "t.csv", "-k", 2)
+
+
+def test_clusters_that_nothing_sets_apart_are_shown(tmp_path):
+    path = tmp_path / "notes.csv"
+    path.write_text("text\nred rose\nred rose\nbank loan\nbank loan\nbank note\nbank note\n")
+    result = run(path, "-k", 1, "--text", "text", "--format", "table")
+    assert result.stdout.splitlines()[1].split()[:3] == ["0", "1.000", "6"]
+
+
+def test_a_cluster_without_rows_is_said(tmp_path):
+    words = {"x": "card invoice money refund charge", "y": "parcel late courier address box"}
+    path = tmp_path / "notes.csv"
+    rng = np.random.default_rng(0)
+    path.write_text("text\n" + "".join(" ".join(rng.choice(words[kind].split(), 9)) + "\n" for kind in "xxy" * 40))
+    with pytest.warns(PlausibleWarning, match=r"no row belongs to component \d .* fewer components than 3"):
+        record = json.loads(run(path, "-k", 3, "--text", "text", "--format", "json").stdout)
+    assert 0 in record["sizes"]
+
+
+def test_columns_named_as_the_table_names_its_own(tmp_path):
+    path = tmp_path / "sizes.csv"
+    path.write_text("weight,rows\n" + "".join(f"{i % 2 * 9 + i / 50},{i * 7 % 40}\n" for i in range(40)))
+    header, *lines = run(path, "-k", 2, "--format", "table").stdout.splitlines()
+    assert header.split() == ["cluster", "weight", "rows", "mean", "weight", "mean", "rows"]
+    assert sum(float(line.split()[1]) for line in lines[:2]) == pytest.approx(1, abs=0.002)

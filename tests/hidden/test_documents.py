@@ -203,9 +203,9 @@ def test_tables_mail_and_lines(tmp_path):
 @pytest.mark.parametrize(
     ("texts", "k", "error", "message"),
     [
-        (["a rose", "a rose"], 3, CallError, "k is 3, but there are 2 rows"),
-        (["rose bank", "rose bank"] * 4 + ["tulip"] * 9, 3, DataError, "only 2 rows differ"),
-        (["one", "two", "three"], 2, DataError, "no word is in at least 2 of its 3 documents"),
+        (["a rose", "a rose"], 3, CallError, "k is 3, but the table has 2 rows"),
+        (["rose bank", "rose bank"] * 4 + ["tulip"] * 9, 3, DataError, "without duplicates the table has 2 rows"),
+        (["one", "two", "three"], 2, DataError, "no word is in at least 2 of 3 documents"),
         (["", "", ""], 2, DataError, "no word is in"),
     ],
 )

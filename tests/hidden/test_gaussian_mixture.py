@@ -321,10 +321,16 @@ def test_the_same_seed_the_same_answer():
 @pytest.mark.parametrize(
     ("x", "k", "options", "error", "message"),
     [
-        ([[1.0], [2.0]], 3, {}, CallError, "k is 3, but there are 2 rows: choose k of at most 2"),
+        ([[1.0], [2.0]], 3, {}, CallError, "k is 3, but the table has 2 rows: choose k of at most 2"),
         ([[1.0], [2.0]], 0, {}, CallError, "must be at least 1"),
         ([[1.0, 2.0]] * 5, 2, {}, DataError, "all rows are equal"),
-        ([[1.0, 2.0]] * 5, 2, {"covariance": "known", "variance": 1.0}, DataError, "only 1 rows? differ"),
+        (
+            [[1.0, 2.0]] * 5,
+            2,
+            {"covariance": "known", "variance": 1.0},
+            DataError,
+            "without duplicates the table has 1 row:",
+        ),
         ([[1.0, 0.1], [2.0, 0.1]], 1, {}, DataError, "column '1' is constant"),
         ([[1.0, 2.0]], 1, {}, DataError, "1 row only"),
         ([[1.0], [np.inf]], 1, {}, DataError, "row 1, column '0' is inf"),

@@ -278,8 +278,8 @@ def test_the_objective_never_falls(seed, k):
 @pytest.mark.parametrize(
     ("rows", "k", "options", "error", "message"),
     [
-        ([{"a": "x"}, {"a": "y"}], 3, {}, CallError, "k is 3, but there are 2 rows"),
-        ([{"a": "x"}] * 5, 2, {}, DataError, "only 1 rows differ"),
+        ([{"a": "x"}, {"a": "y"}], 3, {}, CallError, "k is 3, but the table has 2 rows"),
+        ([{"a": "x"}] * 5, 2, {}, DataError, "without duplicates the table has 1 row:"),
         ([{"a": "x"}, {"a": "y"}], 0, {}, CallError, "at least 1"),
         ([{"a": "x"}, {"a": "y"}], 1, {"prior": 0.0}, CallError, "prior must be"),
         ([{"a": "x"}, {"a": "y"}], 1, {"columns": ["b"]}, CallError, "unknown column"),

@@ -98,7 +98,7 @@ def test_unlabelled_documents_help():
     assert model.expected is not None
     assert model.expected.documents == 200
     assert accuracy(model, texts, labels) > accuracy(learn(*documents(8)), texts, labels) + 0.02
-    assert "200 documents without a class count with weight" in model.choice
+    assert "the documents without a class (200) count with weight" in model.choice
     assert model.documents == 8
     why = explain(model, "petal7 and petal8")
     assert why.label == "garden"
@@ -118,7 +118,7 @@ def test_noise_is_left_out_or_does_no_harm():
 def test_that_they_do_not_help_is_said():
     rng = np.random.default_rng(0)
     noise = [" ".join(rng.choice(["qq", "ww", "ee", "rr"], 5)) for _ in range(50)]
-    with pytest.warns(PlausibleWarning, match="50 documents without a class don't help"):
+    with pytest.warns(PlausibleWarning, match=r"the documents without a class \(50\) don't help"):
         model = learn(*documents(40), unlabelled=noise)
     assert model.expected is None
 
@@ -202,7 +202,7 @@ def test_the_command(tmp_path):
     arguments = ["learn", tmp_path / "mail", "--unlabelled", tmp_path / "inbox.mbox", "-o", model, "--format", "json"]
     result = CliRunner().invoke(plausible, [*map(str, arguments)], catch_exceptions=False)
     assert json.loads(result.stdout)["documents"] == 12
-    assert "120 documents without a class count with weight" in result.stderr
+    assert "the documents without a class (120) count with weight" in result.stderr
     (tmp_path / "new.txt").write_text("petal1 petal2 and petal3")
     answer = CliRunner().invoke(plausible, ["classify", str(model), str(tmp_path / "new.txt")], catch_exceptions=False)
     assert json.loads(answer.stdout)["label"] == "garden"

@@ -109,7 +109,7 @@ def test_binary_and_missing_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="line 1, column 1: a zero byte"):
         read_bif(tmp_path / "noise.bif")
     (tmp_path / "cut.bif").write_bytes(b"\x1f\x8b\x08\x00junk")
-    with pytest.raises(DataError, match="is the file whole"):
+    with pytest.raises(DataError, match="fetch the file again"):
         read_bif(tmp_path / "cut.bif")
     with pytest.raises(DataError, match="no such file"):
         read_bif(tmp_path / "none.bif")

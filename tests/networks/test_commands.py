@@ -122,7 +122,7 @@ def test_methods(run: Run, rain: Path, method: str) -> None:
         (["query", "{}", "Rian"], "unknown variable 'Rian' (known: 'Rain', 'a=b', 'Grass'); did you mean 'Rain'?"),
         (["query", "{}", "--given", "Rain=Yes"], "did you mean 'yes'?"),
         (["query", "{}", "--given", "rain=yes"], "did you mean 'Rain'?"),
-        (["query", "{}", "--given", "Rain=#2"], "variable 'Rain' has no state #2: its 2 states are #0 to #1"),
+        (["query", "{}", "--given", "Rain=#2"], "variable 'Rain' has no state #2: its states are #0 to #1"),
         (["query", "{}", "--do", "Rain=Yes"], "did you mean 'yes'?"),
         (
             ["query", "{}", "--given", "Rain=soft:.2,.8", "--given", "Grass=soft:.2,.3,.5", "--method", "gibbs"],

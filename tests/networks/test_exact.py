@@ -266,7 +266,7 @@ def test_bad_calls() -> None:
         ({"xray": None}, "can't be None"),
         ({"xray": True}, "unknown state of variable 'xray' 'True'"),
         ({"xray": [0.5, 0.6]}, "sums to 1.1"),
-        ({"xray": [0.5, 0.25, 0.25]}, "2 states, but 3"),
+        ({"xray": [0.5, 0.25, 0.25]}, "2 states, and the probabilities are 3"),
         ({"xray": Likelihood([np.nan, 1])}, "numbers from 0 up"),
         ({"xray": Likelihood([0, 0])}, "not all 0"),
         ({"xray": Likelihood([1e308, 1e308])}, "numbers from 0 up"),

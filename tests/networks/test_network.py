@@ -144,7 +144,7 @@ def test_bad_networks() -> None:
     with pytest.raises(ModelError, match="sees its parent 'a'"):
         Network(None, [root, Table(B, (other,), np.full((2, 2), 0.5))])
     many = [Variable(f"p{i}", states=YESNO) for i in range(1000)]
-    with pytest.raises(ModelError, match=r"1000 parents would have about 10\^301 entries"):
+    with pytest.raises(ModelError, match=r"1,000 parents would have about 10\^301 entries"):
         Table(A, many, [])
     one = Table(Variable("one", states=("only",)), (), [1.0])
     assert len(Network(None, [one])) == 1

@@ -140,5 +140,5 @@ def test_bad_rows() -> None:
         predict(network, {"a": ["yes"], "b": ["yes", "no"]})
     with pytest.raises(CallError, match=r"unknown variable 'B'.*did you mean 'b'"):
         predict(network, {"B": ["yes"]})
-    with pytest.raises(CallError, match="one column for each of 2"):
+    with pytest.raises(CallError, match=r"one column for each of the variables \(2\)"):
         predict(network, np.zeros((3, 5), dtype=np.int32))

@@ -92,7 +92,7 @@ def test_update_forget_and_merge(folder):
     assert (folder / "both.plausible").read_bytes() == (folder / "two.plausible").read_bytes()
     before = (folder / "two.plausible").read_bytes()
     _, said = plausible(folder, "forget", "two.plausible", "one.csv", status=1)
-    assert "250 rows are to be forgotten, and 150 were learned" in said
+    assert "150 rows learned, too few to forget 250" in said
     assert (folder / "two.plausible").read_bytes() == before
     _, said = plausible(folder, "update", "asia.bif", "one.csv", status=2)
     assert "holds no network with the counts" in said
@@ -120,7 +120,14 @@ def test_gaps_and_hidden_variables(folder):
     assert read(folder / "h.bif")["smoke"].values.tolist() == [0.5, 0.5]
     assert found["stopped"] == "iterations"
     (found,), _ = plausible(folder, *words, "--restarts", "0")
-    assert found["run"] == 1
+    assert (found["run"], found["gaps"]) == (1, 0)
+    words = [*words, "--restarts", "0", "--iterations", "1"]
+    rows = list(csv.reader((folder / "hidden.csv").read_text().splitlines()))
+    rows[1][0] = rows[2][0] = ""
+    with (folder / "both.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    (found,), _ = plausible(folder, "learn", "both.csv", *words[2:])
+    assert found["gaps"] == 2
     _, said = plausible(folder, "update", "g.plausible", "all.csv", status=2)
     assert "expected ones" in said
 

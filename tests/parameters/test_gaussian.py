@@ -172,7 +172,7 @@ def test_parents_that_depend_on_each_other_and_few_rows():
     with pytest.warns(PlausibleWarning, match=r"P\(c\) rests on 50 rows, in which its continuous parents depend"):
         found = fit({"c": ["a", "b"]}, data)["c"]
     assert found.intercept + found.weights @ [0.5, 1] == pytest.approx(3.5)
-    with pytest.warns(PlausibleWarning, match="rests on 1 rows"):
+    with pytest.warns(PlausibleWarning, match="rests on 1 row,"):
         one = fit({"c": ["a"]}, data.select([7]))["c"]
     assert (one.weights.tolist(), one.variance.tolist()) == ([0.0], 0.0)
     assert one.intercept == pytest.approx(5 * x[7] + 1)
@@ -202,7 +202,7 @@ def test_reading_numbers_beside_states(tmp_path):
     assert np.isnan(gappy.numbers["heat"][5])
     with pytest.raises(DataError, match=r"column 'heat': could not convert .*'NA'.*gaps"):
         read_mixed(path, like=[heat])
-    with pytest.raises(DataError, match=r"column 'heat' has 1 gaps in 60 rows"):
+    with pytest.raises(DataError, match=r"column 'heat' has 1 gap in 60 rows"):
         fit({"heat": []}, gappy)
 
 
@@ -215,6 +215,6 @@ def test_what_can_not_be_is_said():
     with pytest.raises(CallError, match=r"'x' is continuous; expected counts are of states only"):
         fit_hidden(fit({"x": []}, data), data)
     broken = Mixed(data.cases, {**data.numbers, "x": np.where(np.arange(200) == 3, np.nan, data.numbers["x"])}, 200)
-    with pytest.raises(DataError, match=r"column 'x' has 1 gaps in 200 rows; fit needs every cell"):
+    with pytest.raises(DataError, match=r"column 'x' has 1 gap in 200 rows; fit needs every cell"):
         fit({"y": ["x"]}, broken)
     assert fit({"y": []}, broken)["y"].variance > 0  # the gap is in no family

@@ -76,7 +76,7 @@ def test_what_can_not_be_is_said():
         parameter_intervals(count(network, cases, "maximum-likelihood"))
     with pytest.raises(CallError, match="level of an interval is 95"):
         parameter_intervals(counted, 95)
-    with pytest.raises(CallError, match="10 samples say little"):
+    with pytest.raises(CallError, match="10 samples: too few"):
         query_intervals(counted, network.names, samples=10)
     with pytest.raises(CallError, match="unknown variable"):
         query_intervals(counted, ["x"])

@@ -117,7 +117,7 @@ def test_places_and_numbers(tmp_path: Path) -> None:
     [
         ('a,b\n1,2\n3,"x"y\n5,6\n', "line 3: .*double a quotation mark"),
         ('a,b\n1,2\n3,"x\n5,6\n', "line 3: .*close every quoted cell"),
-        ("a,b\n1,2\n3\n", "line 3: 1 cells where the first line names 2 columns"),
+        ("a,b\n1,2\n3\n", "line 3: 1 cell where the first line names 2 columns"),
         ("a,b\n1,2\n3,4,5\n", "line 3: 3 cells"),
         ("a,b,a\n1,2,3\n", "two columns have the name 'a'"),
         ("", "is empty"),

@@ -59,7 +59,7 @@ def test_a_column_that_numbers_the_rows_is_told(tmp_path):
 def test_one_column_is_a_network_of_one(tmp_path):
     done, written = run(tmp_path, "one column")
     assert done.returncode == 0
-    assert "1 variables, 0 arcs" in done.stderr
+    assert "1 variable, 0 arcs" in done.stderr
     assert written
 
 

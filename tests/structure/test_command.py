@@ -89,7 +89,7 @@ def test_a_mistake_is_one_line_and_leaves_standard_output_empty(monkeypatch, cap
 def test_a_time_limit_is_said(monkeypatch, capsys, table):
     status, _, said = run(monkeypatch, capsys, table, "--method", "hill-climb", "--seconds", "0")
     assert status == 0
-    assert "Note: stopped after 1 steps; this is the best network so far" in said
+    assert "Note: stopped after 1 step; this is the best network so far" in said
 
 
 @pytest.mark.parametrize("how", ["--bootstrap", "--mcmc"])

@@ -177,7 +177,7 @@ def test_errors_say_what_and_where():
         cases.counts(["rain", "rain"])
     wide = Variable("id", states=tuple(map(str, range(20_000))))
     other = Variable("no", states=tuple(map(str, range(20_000))))
-    with pytest.raises(DataError, match=r"400,000,000 cells.*leave out 'id' \(20000 states\)"):
+    with pytest.raises(DataError, match=r"400,000,000 cells.*leave out 'id' \(20,000 states\)"):
         Cases((wide, other), ([0], [0])).counts(["id", "no"])
 
 

@@ -105,9 +105,7 @@ def test_values_never_learned_are_reported_or_refused():
             reported(model, batches(source, model.reading.columns.__class__((), None, model.variables)), strict=strict)
         )
 
-    with pytest.warns(
-        PlausibleWarning, match=r"'job' has 1 values that were never learned, such as '3.5' \(the rows, row 2\)"
-    ):
+    with pytest.warns(PlausibleWarning, match=r"'job' has 1 value never learned, such as '3.5' \(the rows, row 2\)"):
         (batch,) = read(strict=False)
     answers = plausible.classify(model, batch.cells)
     assert (answers[1].tokens, answers[1].known) == (2, 1)
@@ -140,7 +138,7 @@ def test_weights_of_rows_with_text_are_whole():
 
 def test_gaps_in_the_target():
     rows = changed(3, **{"class": None})
-    with pytest.warns(PlausibleWarning, match="1 rows of the rows have no class in 'class'; they were skipped"):
+    with pytest.warns(PlausibleWarning, match="skipped 1 row of the rows without a class in 'class'"):
         model = plausible.learn(rows, target="class", ignore="w")
     assert model.documents == 59
     with pytest.raises(DataError, match="row 4: no class in 'class'"):
@@ -229,7 +227,7 @@ def test_what_is_found_can_be_overridden_and_is_kept():
 
 def test_labels_and_cells_that_do_not_fit():
     model = model_of({"x": True, "s": False})
-    with pytest.raises(CallError, match="2 rows and 1 labels"):
+    with pytest.raises(CallError, match="2 rows and 1 label;"):
         model.update({"x": np.zeros(2), "s": ["a", "b"]}, ["c"])
     with pytest.raises(DataError, match="columns differ in length"):
         model.update({"x": np.zeros(1), "s": ["a", "b"]}, ["c", "d"])

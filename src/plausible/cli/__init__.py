@@ -71,10 +71,16 @@ def plausible() -> None:
     """
 
 
+def _say(text: str) -> None:
+    from plausible.cli.show import harmless
+
+    click.echo(harmless(text), err=True)
+
+
 def main() -> None:
     """Run a command. Exit status: 0 done, 1 failed, 2 usage, 3 a gate was missed."""
     warnings.showwarning = lambda message, category, *_: (
-        click.echo(f"Note: {message}", err=True) if issubclass(category, PlausibleWarning) else None
+        _say(f"Note: {message}") if issubclass(category, PlausibleWarning) else None
     )
     if "_PLAUSIBLE_COMPLETE" in os.environ:
         import_module("plausible.cli.completion")
@@ -92,7 +98,7 @@ def main() -> None:
         click.echo("Interrupted; no file was changed.", err=True)
         status = 130
     except PlausibleError as error:
-        click.echo(f"Error: {error}", err=True)
+        _say(f"Error: {error}")
         status = 2 if isinstance(error, CallError) else 1
     except BrokenPipeError:
         status = 0

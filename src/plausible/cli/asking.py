@@ -13,6 +13,7 @@ from plausible.cli import show
 from plausible.cli.evidence import asking_options, complete_state, complete_subject
 from plausible.cli.options import threads_option
 from plausible.errors import CallError
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     from plausible.answers import Ranked
@@ -76,7 +77,7 @@ def classify(
     strict: bool,
     format_: show.Format | None,
 ) -> None:
-    """The class of each document or row; a table keeps its own columns.
+    """The class of each document, after its name, or of each row of a model's columns, after its own.
 
     \b
       plausible classify mail.plausible new/*.txt
@@ -268,7 +269,7 @@ def _single(model: Model, source: str, where: str | None, encoding: str | None, 
         before += len(batch)
     if found is None or (row is None and before != 1):
         one = f"there is no row {row}" if row is not None else "explain takes one; say which with --row N"
-        raise CallError(f"{source} holds {before:,} {model.unit}; {one}")
+        raise CallError(f"{source} holds {quantity(before, model.unit)}; {one}")
     return found
 
 
@@ -283,8 +284,8 @@ def _explanation_table(record: dict[str, Any], top: int, unit: str) -> str:
             "word" if not in_columns else "value": word["term"],
             "times": word["times"],
             "for": word["weight"],
-            label: word["seen"],
-            against: word["seen_against"],
+            "seen": word["seen"],
+            "against": word["seen_against"],
         }
         for word in shown
     ]
@@ -293,14 +294,14 @@ def _explanation_table(record: dict[str, Any], top: int, unit: str) -> str:
         entry[""] = ("+" if entry["for"] > 0 else "−") + show.bar(entry["for"], most)
     names = ["column", "value"] if in_columns else ["word", "times"]
     out = f"{label} rather than {against}: {record['score']:+.3f} {unit} (probability {record['probability']:.3f})\n\n"
-    out += show.table(entries, [*names, "for", label, against, ""])
+    out += show.table(entries, [*names, "for", "seen", "against", ""], {"seen": label, "against": against})
     out += f"\nprior {record['prior']:+.3f}"
     if record["absent"]:
         out += f", words it lacks {record['absent']:+.3f}"
     if rest:
         out += f", {len(rest):,} more {sum(word['weight'] for word in rest):+.3f}"
     if record["ignored"]:
-        out += f"; {len(record['ignored']):,} words or values are not known to the model"
+        out += f"; words or values not known to the model: {len(record['ignored']):,}"
     return out + "\n"
 
 
@@ -387,8 +388,8 @@ def info(model_file: str, given: tuple[str, ...], do: tuple[str, ...], format_: 
             for key, value in record.items()
             if key not in ("classes", "columns")
         ]
-        counted = [{"class": name, "documents": count} for name, count in list(classes.items())[:50]]
-        more = f"… and {len(classes) - 50:,} more classes\n" if len(classes) > 50 else ""
-        return show.table(facts, ["fact", "value"]) + "\n" + show.table(counted, ["class", "documents"]) + more
+        sizes = [{"class": name, "documents": count} for name, count in list(classes.items())[:50]]
+        more = f"… and {quantity(len(classes) - 50, 'more class')}\n" if len(classes) > 50 else ""
+        return show.table(facts, ["fact", "value"]) + "\n" + show.table(sizes, ["class", "documents"]) + more
 
     show.one(record, format_, as_table)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import zip_longest
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from plausible.cli import show
-from plausible.cli.options import span, sql_option, threads_option, token_options, words_of
+from plausible.cli.options import Within, keep_apart, span, sql_option, threads_option, token_options, words_of
 from plausible.errors import CallError
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     from plausible.learning.em import Step
@@ -64,7 +66,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=0, metavar="N", help="Of the starts. [0]")
 @click.option(
     "--seconds",
-    type=click.FloatRange(0, min_open=True),
+    type=Within(0, min_open=True),
     metavar="S",
     help="Stop after this long with the best so far, as Ctrl-C does.",
 )
@@ -122,6 +124,7 @@ def cluster(
 
     if (source is None) == (sql is None):
         raise CallError("name one source: a file, - for standard input, or --sql QUERY")
+    keep_apart([source, stop_words], plot, memberships)
     opened = open_source(sql if sql is not None else source, where=where, encoding=encoding, headers=headers)
     progress = _progress()
     limits = {"max_seconds": seconds, "prior": prior, "restarts": restarts, "progress": progress}
@@ -144,7 +147,7 @@ def cluster(
         if written:
             _write(written, opened, mixture)
     if not mixture.converged:
-        click.echo(f"Note: stopped after {mixture.iterations} iterations ({mixture.stopped})", err=True)
+        click.echo(f"Note: stopped after {quantity(mixture.iterations, 'iteration')} ({mixture.stopped})", err=True)
     show.one(record, format_, lambda: _candidates(choice.candidates) + _table(mixture, record))
 
 
@@ -198,25 +201,45 @@ def _places(mixture: TableMixture, source: Source) -> dict[int, str]:
 
 
 def _table(mixture: GaussianMixture | TableMixture, record: dict[str, Any]) -> str:
-    rows: list[dict[str, Any]] = []
-    of_words = not hasattr(mixture, "means") and {v.kind for v in mixture.schema.variables} == {"text"}
-    for j, (weight, size) in enumerate(zip(record["weights"], record["sizes"], strict=True)):
-        row: dict[str, Any] = {"cluster": j, "weight": weight, "documents" if of_words else "rows": size}
-        if "means" in record:
-            row |= {name: f"{value:.4g}" for name, value in zip(record["columns"], record["means"][j], strict=True)}
-            rows.append(row)
-            continue
-        exemplars = iter(record["clusters"][j]["exemplars"])
-        for c in record["clusters"][j]["characteristics"]:
-            share = "" if "±" in c["value"] else f"{c['here']:.0%} (of all {c['overall']:.0%})"
-            named = {"word": c["value"]} if of_words else {"column": c["variable"], "value": c["value"]}
-            rows.append({**row, **named, "share": share, "exemplar": _end(next(exemplars, ""))})
-            row = dict.fromkeys(row, "")
+    if hasattr(mixture, "means"):
+        rows = _means(record)
+    else:
+        rows = _characteristics(record, of_words={v.kind for v in mixture.schema.variables} == {"text"})
     state = "converged" if mixture.converged else mixture.stopped
-    summary = f"log-likelihood {mixture.log_likelihood:,.4f}, {mixture.iterations} iterations, {state}\n"
+    summary = f"log-likelihood {mixture.log_likelihood:,.4f}, {quantity(mixture.iterations, 'iteration')}, {state}\n"
     if record.get("power", 1) < 1:
         summary += f"the columns lean on one another: the evidence of a row counts {record['power']:.2f} of their sum\n"
     return show.table(rows, list(rows[0])) + summary
+
+
+def _means(record: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"cluster": j, "weight": weight, "rows": size}
+        | {f"mean {name}": f"{value:.4g}" for name, value in zip(record["columns"], means, strict=True)}
+        for j, (weight, size, means) in enumerate(zip(record["weights"], record["sizes"], record["means"], strict=True))
+    ]
+
+
+def _characteristics(record: dict[str, Any], of_words: bool) -> list[dict[str, Any]]:
+    """A line for each characteristic of a cluster, with an exemplar beside it; at least one."""
+    rows = []
+    for j, (weight, size, one) in enumerate(zip(record["weights"], record["sizes"], record["clusters"], strict=True)):
+        first = {"cluster": j, "weight": weight, "documents" if of_words else "rows": size}
+        lines: list[tuple[Any, Any]] = list(zip_longest(one["characteristics"], one["exemplars"], fillvalue="")) or [
+            ("", "")
+        ]
+        for i, (said, place) in enumerate(lines):
+            named = {"word": "value"} if of_words else {"column": "variable", "value": "value"}
+            rows.append(
+                (first if i == 0 else dict.fromkeys(first, ""))
+                | {name: said and said[key] for name, key in named.items()}
+                | {"share": said and _share(said), "exemplar": _end(place)}
+            )
+    return rows
+
+
+def _share(said: dict[str, Any]) -> str:
+    return "" if "±" in said["value"] else f"{said['here']:.0%} (of all {said['overall']:.0%})"
 
 
 def _end(place: Any) -> str:

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from plausible.cli.options import add
 from plausible.errors import CallError, PlausibleError, unknown
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     from plausible.infer.evidence import Finding
@@ -132,8 +133,7 @@ def _state(variable: Variable, text: str) -> str:
     if re.fullmatch("#[0-9]+", text) and text not in variable.states:
         if (number := int(text[1:])) >= len(variable.states):
             raise CallError(
-                f"variable {variable.name!r} has no state {text}: its {len(variable.states)} states are "
-                f"#0 to #{len(variable.states) - 1}"
+                f"variable {variable.name!r} has no state {text}: its states are #0 to #{len(variable.states) - 1}"
             )
         return variable.states[number]
     return variable.states[variable.index(text)]
@@ -148,8 +148,8 @@ def _shares(variable: Variable, text: str) -> dict[str, float]:
         raise CallError(f"{text!r} names some states only; write all as state=number, or numbers alone")
     if not names and len(parts) != len(variable.states):
         raise CallError(
-            f"{variable.name!r} has {len(variable.states)} states ({', '.join(variable.states)}), but {text!r} "
-            f"has {len(parts)} numbers; give one a state"
+            f"{variable.name!r} has {quantity(len(variable.states), 'state')} ({', '.join(variable.states)}), but "
+            f"{text!r} has {quantity(len(parts), 'number')}; give one a state"
         )
     for name in names:
         variable.index(name)

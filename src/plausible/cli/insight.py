@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plausible.cli import show
 from plausible.cli.evidence import asked
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     from plausible.cpds import CPD
@@ -104,7 +105,7 @@ def network_info(network_file: str, given: tuple[str, ...], do: tuple[str, ...],
         def rows() -> Iterator[dict[str, str]]:
             for key, value in record.items():
                 if isinstance(value, list):
-                    value = f"{len(value)} variables" if key == "largest_table" else " and ".join(value)
+                    value = quantity(len(value), "variable") if key == "largest_table" else " and ".join(value)
                 yield {"fact": key.replace("_", " "), "value": show.display(value)}
 
         return show.table(list(rows()), ["fact", "value"])

@@ -9,7 +9,9 @@ import click
 
 from plausible.cli import show
 from plausible.cli.options import (
+    Within,
     add,
+    keep_apart,
     learning_options,
     model_options,
     opened,
@@ -23,6 +25,7 @@ from plausible.cli.options import (
 )
 from plausible.cli.parameters import change_network, learn_network, merge_networks, network_options, taken
 from plausible.errors import CallError
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     from plausible.model import Model
@@ -72,6 +75,7 @@ def learn(
     number or a text, by the look of it. A network learns from counts, or by EM where cells are empty or variables
     hidden.
     """
+    keep_apart([source, *unlabelled, given["stop_words"]], output)
     network, own = taken(given)
     if network is not None:
         learn_network(source, sql, network, output, format_, own)
@@ -89,15 +93,15 @@ def learn(
 
 
 def _show_model(output: str, model: Model, format_: show.Format | None) -> None:
-    record = {
-        "model": output,
-        "documents": model.documents,
-        "classes": len(model.classes),
-        "vocabulary": model.vocabulary if model.documents else 0,
-    }
-    line = "{model}: {documents:,} " + model.unit + ", {classes:,} classes, {vocabulary:,} words"
-    line += f", {len(model.variables):,} columns\n" if model.variables else "\n"
-    show.one(record, format_, lambda: line.format(**record))
+    classes, words = len(model.classes), model.vocabulary if model.documents else 0
+    record = {"model": output, "documents": model.documents, "classes": classes, "vocabulary": words}
+    said = [
+        quantity(model.documents, model.unit),
+        quantity(classes, "class"),
+        *([quantity(words, "word")] if model.has_text else []),
+        *([quantity(len(model.variables), "column")] if model.variables else []),
+    ]
+    show.one(record, format_, lambda: f"{output}: {', '.join(said)}\n")
 
 
 @click.command(short_help="Learn from a part, test on the rest.")
@@ -113,7 +117,7 @@ def _show_model(output: str, model: Model, format_: show.Format | None) -> None:
 )
 @click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the reliability diagram (.png or .svg).")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
-@click.option("--fail-under", type=float, metavar="X", help="Exit with 3 if the accuracy is below X.")
+@click.option("--fail-under", type=Within(0, 1), metavar="X", help="Exit with 3 if the accuracy is below X.")
 @learning
 @show.format_option
 @click.pass_context
@@ -143,6 +147,7 @@ def evaluate(
     """
     from plausible.evaluation import evaluate_from
 
+    keep_apart([source, test], plot)
     options = learning_options(given)
     result = evaluate_from(
         opened(source, sql, options),
@@ -193,7 +198,7 @@ def _evaluation_table(record: dict[str, Any]) -> str:
     out = [show.table(figures, ["figure", "value", *(["before calibration"] if before else [])])]
 
     rows = [{"class": name, **record["per_class"][name]} for name in record["classes"]]
-    more = f"… and {len(rows) - 50:,} more classes (--format json has all)\n" if len(rows) > 50 else ""
+    more = f"… and {quantity(len(rows) - 50, 'more class')} (--format json has all)\n" if len(rows) > 50 else ""
     out.append(show.table(rows[:50], ["class", "tested", "precision", "recall", "f1"]) + more)
 
     errors = sorted(
@@ -315,6 +320,7 @@ def update(
     from plausible.files.formats import is_network
     from plausible.files.model import load_model
 
+    keep_apart(sources, output or model_file)
     if is_network(model_file):
         _refuse_class(label)
         change_network(model_file, sources, output, "update", format_)
@@ -346,6 +352,7 @@ def forget(
     from plausible.files.formats import is_network
     from plausible.files.model import load_model
 
+    keep_apart(sources, output or model_file)
     if is_network(model_file):
         _refuse_class(label)
         change_network(model_file, sources, output, "forget", format_)
@@ -364,7 +371,7 @@ def _show_changed(model: Model, path: str, change: dict[str, float], rest: str, 
 
     save(model, path)
     ((done, number),) = change.items()
-    line = f"{path}: {number:,} {done}, {model.documents:,} {model.unit} {rest}\n"
+    line = f"{path}: {number:,} {done}, {quantity(model.documents, model.unit)} {rest}\n"
     show.one({"model": path, **change, "documents": model.documents}, format_, lambda: line)
 
 

@@ -10,8 +10,9 @@ import click
 from plausible.cli import show
 from plausible.cli.evidence import asked, asking_options, complete_state, complete_variable
 from plausible.cli.insight import next_observations, sensitivities
-from plausible.cli.options import threads_option
+from plausible.cli.options import Within, keep_apart, threads_option
 from plausible.errors import CallError
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     from plausible.infer.evidence import Evidence
@@ -49,15 +50,13 @@ def _say(log_probability: float | None, evidence: Evidence) -> None:
 )
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many, of these two.")
 @click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True, help="How to find out.")
-@click.option(
-    "--precision", type=click.FloatRange(0, min_open=True), metavar="X", help="Sample until errors are below."
-)
+@click.option("--precision", type=Within(0, min_open=True), metavar="X", help="Sample until errors are below.")
 @click.option(
     "--interval", type=float, metavar="P", help="Also where the answer lies with probability P, by the counts: 0.95."
 )
 @seed_option
 @threads_option
-@click.option("--memory", type=click.FloatRange(0, min_open=True), metavar="MB", help="That tables may take. [2048]")
+@click.option("--memory", type=Within(0, min_open=True), metavar="MB", help="That tables may take. [2048]")
 @show.format_option
 def query(
     network_file: str,
@@ -154,7 +153,7 @@ def _mixed(network: Network, variables: tuple[str, ...], evidence: Any, seed: in
     if not isfinite(found.effective):
         found_by = "exactly"
     else:
-        found_by = f"by sampling, worth {found.effective:,.0f} independent samples"
+        found_by = f"by sampling, worth {quantity(round(found.effective), 'independent sample')}"
     click.echo(f"Answered {found_by}.", err=True)
     if evidence:
         click.echo(f"log density of the evidence = {found.log_density:.6g}", err=True)
@@ -198,7 +197,10 @@ def _posteriors(
         click.echo("Answered by loopy propagation: how far off it is can't be told.", err=True)
     elif found.method != "exact":
         doubt = "" if found.effective >= FEWEST else ": too few to rely on the errors; try --method loopy"
-        click.echo(f"Answered by {found.method}, worth {found.effective:,.0f} independent samples{doubt}.", err=True)
+        click.echo(
+            f"Answered by {found.method}, worth {quantity(round(found.effective), 'independent sample')}{doubt}.",
+            err=True,
+        )
     _say(found.log_probability, evidence)
     records: list[dict[str, Any]] = [
         {"variable": name, "state": state, "probability": float(p), "error": float(error)}
@@ -272,6 +274,7 @@ def sample(
     """
     from plausible.infer.approximate import sample as drawn
 
+    keep_apart([network_file], output)
     network, evidence = asked(network_file, given, do)
     rows: Iterator[list[Any]]
     if any(variable.kind != "categorical" for variable in network.variables):
@@ -280,7 +283,7 @@ def sample(
         cases = drawn(network, count, evidence, seed=seed, threads=threads or 0)
         states = [variable.states for variable in network.variables]
         rows = ([states[k][i] for k, i in enumerate(case)] for case in cases.tolist())
-    if output is None:
+    if output in (None, "-"):
         records = (dict(zip(network.names, row, strict=True)) for row in rows)
         show.rows(records, format_, network.names)
         return
@@ -320,9 +323,10 @@ def draw(network_file: str, output: str | None, given: tuple[str, ...], do: tupl
     """
     from plausible.drawing import draw as drawn
 
+    keep_apart([network_file], output)
     network, evidence = asked(network_file, given, do)
     svg = drawn(network, evidence, method=None if no_beliefs else "auto")
-    if output is None:
+    if output in (None, "-"):
         click.echo(svg, nl=False)
         return
     from plausible.files.atomic import replacing

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import os
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from plausible.errors import CallError
+from plausible.files.atomic import is_special
 
 if TYPE_CHECKING:
     from plausible.learning.classifier import Options, Progress
@@ -35,6 +38,28 @@ def pairs(texts: tuple[str, ...], form: str) -> dict[str, str]:
             raise CallError(f"{text!r}: write {form}")
         out[name] = value
     return out
+
+
+class Within(click.FloatRange):
+    """A number in a range, which NaN never is."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return found
+
+
+def keep_apart(read: Iterable[object], *written: str | None) -> None:
+    """CallError where a file to write is one that is read, or is to be written twice."""
+    taken = {os.path.realpath(path) for path in read if isinstance(path, str)}
+    for path in written:
+        if path is None or is_special(path):
+            continue
+        place = os.path.realpath(path)
+        if place in taken:
+            raise CallError(f"{path} would be overwritten, though it is read, or is written already; name another file")
+        taken.add(place)
 
 
 def add(*options: Callable[[F], F]) -> Callable[[F], F]:

@@ -11,6 +11,7 @@ import click
 from plausible.cli import show
 from plausible.cli.options import add
 from plausible.errors import CallError
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     from plausible.counted import Counted
@@ -165,10 +166,10 @@ def _show(output: str, found: Learned, intervals: list[Interval] | None, format_
         "run": search.run if search else None,
         "trace": search.trace.tolist() if search else None,
     }
-    line = f"{output}: {len(counted.network):,} variables from {counted.rows:,} rows by {found.method}"
+    line = f"{output}: {_size(counted)} by {found.method}"
     if search is not None:
         line += (
-            f", {found.gaps:,} gaps, {search.iterations:,} steps ({search.stopped}), "
+            f", {quantity(found.gaps, 'gap')}, {quantity(search.iterations, 'step')} ({search.stopped}), "
             f"log-likelihood {'' if search.exact else 'gained, estimated: '}{search.log_likelihood:,.2f}"
         )
         if search.stopped != "converged":
@@ -224,8 +225,9 @@ def change_network(
     writer(counted)
     changed = abs(counted.rows - before)
     said = "learned" if verb == "update" else "forgotten"
+    done = f"{quantity(changed, 'row')} {said}"
     record = {"model": output or model_file, said: changed, "rows": counted.rows}
-    show.one(record, format_, lambda: f"{output or model_file}: {changed:,} rows {said}, {counted.rows:,} in all\n")
+    show.one(record, format_, lambda: f"{output or model_file}: {done}, {counted.rows:,} in all\n")
 
 
 def merge_networks(models: tuple[str, ...], output: str, format_: show.Format | None) -> None:
@@ -237,7 +239,11 @@ def merge_networks(models: tuple[str, ...], output: str, format_: show.Format | 
         whole = whole + load_counted(name)
     writer(whole)
     record = {"model": output, "rows": whole.rows, "variables": len(whole.network)}
-    show.one(record, format_, lambda: f"{output}: {len(whole.network):,} variables from {whole.rows:,} rows\n")
+    show.one(record, format_, lambda: f"{output}: {_size(whole)}\n")
+
+
+def _size(counted: Counted) -> str:
+    return f"{quantity(len(counted.network), 'variable')} from {quantity(counted.rows, 'row')}"
 
 
 def _line() -> Callable[[Step], None]:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import click
 
+from plausible.cli.options import keep_apart
 from plausible.errors import CallError
+from plausible.wording import quantity
 
 
 @click.command(short_help="News that learns what you find interesting, in the browser.")
@@ -69,6 +71,7 @@ def reader(
     if len(chosen) > 1:
         raise CallError(f"{' and '.join(chosen)} can't be done at once; choose one")
     path = store or _own_store()
+    keep_apart([path], export_to, model_to)
     if not chosen:
         from plausible.web import serve
 
@@ -126,7 +129,7 @@ def _check(path: str, *, rebuild: bool) -> None:
     store = Store(path)
     try:
         if rebuild:
-            click.echo(f"{path}: counts made anew from {rebuild_counts(store):,} ratings", err=True)
+            click.echo(f"{path}: counts made anew from {quantity(rebuild_counts(store), 'rating')}", err=True)
             return
         found = compare_counts(store)
     finally:
@@ -134,6 +137,6 @@ def _check(path: str, *, rebuild: bool) -> None:
     for difference in found:
         click.echo(difference)
     if found:
-        click.echo(f"{path}: {len(found):,} differences; --rebuild makes the counts anew", err=True)
+        click.echo(f"{path}: {quantity(len(found), 'difference')}; --rebuild makes the counts anew", err=True)
         click.get_current_context().exit(3)
     click.echo(f"{path}: the counts are those of the ratings", err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +14,14 @@ import click
 
 Format = Literal["table", "json", "jsonl", "csv"]
 Row = Mapping[str, Any]
+
+LONGEST, SHORTEST = 60, 16
+"""Columns that a text may take in a table, and those that it keeps on a narrow terminal."""
+
+_OBEYED = dict.fromkeys(
+    [*range(10), *range(11, 32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)],
+    "\N{REPLACEMENT CHARACTER}",
+)
 
 format_option = click.option(
     "--format",
@@ -37,7 +46,7 @@ def rows(records: Iterable[Row], format_: Format | None, columns: Sequence[str])
     elif kind == "json":
         click.echo(to_json(list(records), indent=1))
     else:
-        click.echo(table(list(records), columns), nl=False)
+        click.echo(harmless(table(list(records), columns)), nl=False)
 
 
 def columns(parts: Iterable[Mapping[str, Sequence[Any]]], format_: Format | None, names: Sequence[str]) -> None:
@@ -73,7 +82,7 @@ def one(record: Row, format_: Format | None, as_table: Callable[[], str]) -> Non
     """Print a single record; in a table as `as_table` says."""
     kind = chosen(format_)
     if kind == "table":
-        click.echo(as_table(), nl=False)
+        click.echo(harmless(as_table()), nl=False)
     elif kind == "csv":
         flat = {key: value for key, value in record.items() if not isinstance(value, dict | list)}
         _csv([flat], list(flat))
@@ -109,22 +118,23 @@ def _cell_for_csv(value: Any) -> Any:
     return to_json(value) if isinstance(value, dict | list) else value
 
 
-def table(records: Sequence[Row], columns: Sequence[str]) -> str:
-    """Aligned columns, numbers to the right.
+def table(records: Sequence[Row], columns: Sequence[str], headings: Mapping[str, str] = {}) -> str:
+    """Aligned columns, numbers to the right; on a terminal that is narrower, the widest texts are cut short.
 
     >>> print(table([{"word": "money", "seen": 12}, {"word": "中文", "seen": 3}], ["word", "seen"]), end="")
     word   seen
     money    12
     中文      3
     """
-    cells = [[display(record[name]) for name in columns] for record in records]
+    cells = [[display(headings.get(name, name)) for name in columns]]
+    cells += [[display(record[name]) for name in columns] for record in records]
     right = [all(isinstance(record[name], int | float) for record in records) and bool(records) for name in columns]
-    widths = [max([_width(name), *(_width(row[k]) for row in cells)]) for k, name in enumerate(columns)]
+    widths = _fitting([max(_width(row[k]) for row in cells) for k in range(len(columns))], right)
     lines = []
-    for row in [list(columns), *cells]:
+    for row in cells:
         padded = [
             " " * (width - _width(cell)) + cell if to_right else cell + " " * (width - _width(cell))
-            for cell, width, to_right in zip(row, widths, right, strict=True)
+            for cell, width, to_right in zip(map(_short, row, widths), widths, right, strict=True)
         ]
         lines.append("  ".join(padded).rstrip() + "\n")
     return "".join(lines)
@@ -141,13 +151,47 @@ def display(value: Any) -> str:
         return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.0f}"
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {display(inner)}" for key, inner in value.items())
-    text = " ".join(str(value).split())
-    return text if len(text) <= 60 else text[:59] + "…"
+    return _short(" ".join(str(value).split()), LONGEST)
+
+
+def _fitting(widths: Sequence[int], right: Sequence[bool]) -> list[int]:
+    """The widths of columns, the widest of texts made less as long as the terminal is too narrow for all."""
+    found = list(widths)
+    if not sys.stdout.isatty():
+        return found
+    room = shutil.get_terminal_size().columns - 2 * (len(found) - 1)
+    while sum(found) > room:
+        k = max((k for k, to_right in enumerate(right) if not to_right), key=found.__getitem__, default=0)
+        if found[k] <= SHORTEST or right[k]:
+            break
+        found[k] -= 1
+    return found
+
+
+def _short(text: str, width: int) -> str:
+    if _width(text) <= width:
+        return text
+    end = next(end for end in range(len(text), -1, -1) if _width(text[:end]) < width)
+    return text[:end] + "…"
 
 
 def _width(text: str) -> int:
-    """Columns on a terminal: wide characters take two, marks none."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    """Columns on a terminal: wide characters take two, marks and what can't be seen none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.category(c) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def harmless(text: str) -> str:
+    r"""Text without what a terminal would obey: control characters, and marks that turn its direction.
+
+    >>> harmless("\x1b[31mred\n")
+    '�[31mred\n'
+    """
+    return text.translate(_OBEYED)
 
 
 def bar(value: float, most: float, width: int = 16) -> str:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.options import add
+from plausible.cli.options import Within, add, keep_apart
 from plausible.errors import CallError
+from plausible.wording import quantity
 
 if TYPE_CHECKING:
     from plausible.counting import Cases, Mixed
@@ -62,7 +63,7 @@ sure_options = add(
         "--bootstrap", type=int, metavar="N", help="How sure each arc is, by learning from N resampled tables."
     ),
     click.option("--mcmc", type=int, metavar="N", help="How probable each arc is, by N steps through orders."),
-    click.option("--least", type=float, default=0.05, show_default=True, help="Show pairs at least so sure."),
+    click.option("--least", type=Within(0, 1), default=0.05, show_default=True, help="Show pairs at least so sure."),
     click.option("--query", metavar="NAME", help="A variable's probabilities, averaged over the structures found."),
     click.option("--given", multiple=True, metavar="NAME=STATE", help="Evidence for --query."),
 )
@@ -115,6 +116,7 @@ def structure(
     from plausible.files.formats import write, written_format
     from plausible.learning.structure import learn_structure, structural_em
 
+    keep_apart([source], output)
     if output is not None:
         written_format(output)
     read = read_mixed(source, drop=settings.pop("drop"), cut=settings.pop("cut"), gaps=("", *settings.pop("gap")))
@@ -145,7 +147,7 @@ def structure(
     else:
         found = learn_structure(cases, method, **options)
     if found.stopped != "done":
-        click.echo(f"Note: stopped after {found.steps} steps; this is the best network so far", err=True)
+        click.echo(f"Note: stopped after {quantity(found.steps, 'step')}; this is the best network so far", err=True)
     network = _fitted(found.graph, cases, rule)
     if output is not None:
         write(network, output)
@@ -158,7 +160,7 @@ def structure(
     show.rows(rows, format_, ["parent", "child", "either_way"])
     score = "" if found.score is None else f", score {found.score:,.2f}"
     where = "" if output is None else f"{output}: "
-    click.echo(f"{where}{len(network):,} variables, {len(rows):,} arcs{score}", err=True)
+    click.echo(f"{where}{quantity(len(network), 'variable')}, {quantity(len(rows), 'arc')}{score}", err=True)
 
 
 def _say_oddities(cases: Cases | Mixed) -> None:
@@ -230,7 +232,7 @@ def _show_ensemble(
         write(_fitted(found.consensus(), cases, rule), output)
     _say_oddities(cases)
     show.rows(rows, format_, columns)
-    click.echo(f"{len(found.graphs):,} different structures", err=True)
+    click.echo(f"different structures: {len(found.graphs):,}", err=True)
 
 
 def _knowledge(given: dict[str, Any]) -> Knowledge | None:

@@ -17,6 +17,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from plausible.collecting import wire
 from plausible.collecting.outcome import Limits, Trouble
+from plausible.wording import quantity
 
 AGENT = "plausible-reader (feed reader)"
 _PORTS = {"http": 80, "https": 443}
@@ -75,7 +76,9 @@ def fetch(
         if page.status not in _REDIRECTS or not page.headers["Location"]:
             return page
         address = _next_hop(address, page.headers["Location"].strip())
-    raise Trouble(f"more than {budget.limits.hops} redirects, the last to {address}; check the address in a browser")
+    raise Trouble(
+        f"more than {quantity(budget.limits.hops, 'redirect')}, the last to {address}; check the address in a browser"
+    )
 
 
 def retry_after(headers: Message, now: datetime) -> float | None:

@@ -7,6 +7,7 @@ from typing import IO
 from plausible.collecting import opml
 from plausible.errors import DataError
 from plausible.reader.reading import Reader
+from plausible.wording import quantity
 
 MODEL_SIZE = 256 << 20
 LIST_SIZE = 8 << 20
@@ -24,7 +25,7 @@ def bring_in(reader: Reader, file: IO[bytes]) -> str:
     file.seek(0)
     if start.startswith(b"PK"):
         ratings = reader.merge_model(_whole(file, MODEL_SIZE))
-        return f"what was learned from {ratings:,} ratings was added"
+        return f"what was learned from {quantity(ratings, 'rating')} was added"
     if start.startswith(b"<"):
         known = {source.address for source in reader.store.sources()}
         new = [source for source in opml.read(_whole(file, LIST_SIZE)) if source.address not in known]

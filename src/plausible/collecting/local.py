@@ -18,12 +18,13 @@ from hashlib import sha256
 from typing import BinaryIO, NamedTuple
 
 from plausible.collecting.articles import file_article, message_article
-from plausible.collecting.outcome import Limits, Trouble, Visit, counted, later, left_out, named
+from plausible.collecting.outcome import Limits, Trouble, Visit, later, left_out, named
 from plausible.errors import DataError
 from plausible.reader.items import Article, Source
 from plausible.sources.documents import ends_whole, looks_like_mbox, mbox_messages, unquoted
 from plausible.sources.streams import HEAD, Input
 from plausible.sources.table import Source as Pass
+from plausible.wording import quantity
 
 _NUMBER = re.compile("[0-9]{1,20}")
 _MARK = 4096
@@ -155,7 +156,7 @@ def _visit_files(source: Source, now: datetime, limits: Limits, folders: list[st
     read = replace(
         named(source, os.path.basename(source.address.rstrip(os.sep))),
         cursor=f"{last[0]} {last[1]}",
-        error=f"{counted(len(notes), 'file')} left out, such as: {notes[0]}" if notes else None,
+        error=f"{quantity(len(notes), 'file')} left out, such as: {notes[0]}" if notes else None,
     )
     return Visit(later(read, now, 0 if more else source.interval), tuple(articles))
 

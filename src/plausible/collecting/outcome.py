@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from plausible.errors import DataError
 from plausible.reader.items import Article, Source
+from plausible.wording import quantity
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,4 @@ def left_out(number: int, what: str, limits: Limits) -> str | None:
     >>> left_out(2, "article", Limits())
     '2 articles over 10 MB left out'
     """
-    return f"{counted(number, what)} over {limits.size / (1 << 20):g} MB left out" if number else None
-
-
-def counted(number: int, what: str) -> str:
-    """
-    >>> counted(1, "file"), counted(2, "file")
-    ('1 file', '2 files')
-    """
-    return f"{number} {what}" + "s" * (number != 1)
+    return f"{quantity(number, what)} over {limits.size / (1 << 20):g} MB left out" if number else None

@@ -1,4 +1,4 @@
-"""A file is written whole or not at all."""
+"""A file is written whole or not at all; a device or a pipe is written to."""
 
 from __future__ import annotations
 
@@ -13,15 +13,40 @@ from plausible.errors import CallError, DataError
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that takes the place of `path` when the block ends well; else the old file stays as it is."""
+    name = os.fspath(path)
+    if name == "-":
+        raise CallError("what is written here needs a file, and - is none; write ./- for a file of that name")
+    if os.path.isdir(name):
+        raise CallError(f"{name} is a folder; name a file")
+    with _into(name) if is_special(name) else _instead_of(name) as file:
+        yield file
+
+
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether something is there that is no file or folder: a device, a pipe."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
+@contextmanager
+def _into(name: str) -> Iterator[IO[bytes]]:
+    try:
+        with open(name, "wb") as file:
+            yield file
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise DataError(f"{name} was not written: {error.strerror}") from None
+
+
+@contextmanager
+def _instead_of(name: str) -> Iterator[IO[bytes]]:
     import tempfile
 
-    target = os.path.realpath(os.fspath(path))
-    if os.path.isdir(target):
-        raise CallError(f"{os.fspath(path)} is a folder; name a file")
+    target = os.path.realpath(name)
     try:
         handle, temporary = tempfile.mkstemp(prefix=".plausible-", dir=os.path.dirname(target))
     except OSError as error:
-        raise CallError(f"{os.fspath(path)} can't be written: {error.strerror}; choose another place") from None
+        raise CallError(f"{name} can't be written: {error.strerror}; choose another place") from None
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -31,9 +56,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         os.replace(temporary, target)
     except OSError as error:
         _remove(temporary)
-        raise DataError(
-            f"{os.fspath(path)} was not written: {error.strerror}; the old file, if any, is whole"
-        ) from None
+        raise DataError(f"{name} was not written: {error.strerror}; the old file, if any, is whole") from None
     except BaseException:
         _remove(temporary)
         raise

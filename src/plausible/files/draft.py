@@ -15,6 +15,7 @@ from plausible.errors import ModelError, PlausibleError, PlausibleWarning, unkno
 from plausible.files.source import Fail
 from plausible.network import Network
 from plausible.schema import Kind, Variable
+from plausible.wording import quantity
 
 ROUNDED = 2e-3
 """Rows of a file that miss 1 by no more were rounded by whoever wrote them: scaled, with a warning."""
@@ -123,7 +124,7 @@ class Draft:
                 return Table(child, parents, np.full(shape, 1 / shape[-1]))
             if block.values.size != prod(shape):
                 by = " x ".join(map(str, shape))
-                needs = f"the table of {child.name!r} needs {prod(shape)} numbers ({by})"
+                needs = f"the table of {child.name!r} needs {quantity(prod(shape), 'number')} ({by})"
                 raise self.fail(block.at, f"{needs}, found {block.values.size}")
             return Table(child, parents, self._scaled(child, parents, block.values.reshape(shape), block.at))
         except ModelError as error:
@@ -143,7 +144,7 @@ class Draft:
     def _warn(self) -> None:
         if self.rounded:
             said, at = self.rounded[0]
-            more = f" (and so in {len(self.rounded) - 1} more tables)" if len(self.rounded) > 1 else ""
+            more = f" (and so in {quantity(len(self.rounded) - 1, 'more table')})" if len(self.rounded) > 1 else ""
             error = self.fail(at, f"{said}, not 1{more}; taken as rounded, and scaled")
             warnings.warn(str(error), PlausibleWarning, stacklevel=5)
 
@@ -152,7 +153,9 @@ class Draft:
         continuous = [parent for parent in parents if parent.kind == "continuous"]
         shape = tuple(len(parent.states) for parent in discrete)
         if len(normals) != prod(shape):
-            raise ModelError(f"{child.name!r} needs {prod(shape)} normal distributions, found {len(normals)}")
+            raise ModelError(
+                f"{child.name!r} needs {quantity(prod(shape), 'normal distribution')}, found {len(normals)}"
+            )
         names = [parent.name for parent in continuous]
         for name in (name for normal in normals for name in normal.weights if name not in names):
             raise ModelError(unknown(f"continuous parent of {child.name!r}", name, names))
@@ -170,7 +173,7 @@ class Draft:
         if values.size != needed:
             raise self.fail(
                 self.blocks[child.name].at,
-                f"the noisy-max of {child.name!r} needs {needed} numbers, found {values.size}",
+                f"the noisy-max of {child.name!r} needs {quantity(needed, 'number')}, found {values.size}",
             )
         table = values.reshape(-1, len(child.states))
         return NoisyMax(child, parents, np.split(table[:-1], np.cumsum(rows)[:-1]), table[-1])

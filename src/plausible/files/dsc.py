@@ -13,6 +13,7 @@ from plausible.files.draft import Draft
 from plausible.files.source import Scanner, Source, numbers
 from plausible.files.spelling import STRING, identifier, named, note, noted, quoted, unquoted
 from plausible.network import Network
+from plausible.wording import quantity
 
 MARKS = "{}()[]=;:|,"
 COMMENT = r"//[^\n]*|/\*.*?\*/"
@@ -69,7 +70,7 @@ def _node(scanner: Scanner, draft: Draft) -> None:
             raise scanner.source.fail(start, 'expected a type such as discrete [2] = {"no", "yes"}')
         states = [unquoted(word) for word in re.findall(rf'{STRING.pattern}|[^\s",]+', found[2])]
         if len(states) != int(found[1]):
-            said = f"variable {name!r} says it has {found[1]} states and lists {len(states)}"
+            said = f"variable {name!r} says it has {quantity(int(found[1]), 'state')} and lists {len(states)}"
             raise scanner.source.fail(start, said)
     draft.variable(name, states, at, notes)
 
@@ -115,7 +116,7 @@ def _values(draft: Draft, at: int, child: str, parents: list[str], rows: Rows) -
     others: Array | None = None
     for row, values, start in rows:
         if values.size != shape[-1]:
-            raise draft.fail(start, f"a row of {child!r} needs {shape[-1]} numbers, found {values.size}")
+            raise draft.fail(start, f"a row of {child!r} needs {quantity(shape[-1], 'number')}, found {values.size}")
         if row is None:
             others = values
         elif len(row) != len(parents) or any(i >= n for i, n in zip(row, shape, strict=False)):
@@ -127,7 +128,7 @@ def _values(draft: Draft, at: int, child: str, parents: list[str], rows: Rows) -
             given[row] = values
     needed = np.prod(shape[:-1], dtype=object)
     if others is None and len(given) < needed:
-        raise draft.fail(at, f"the table of {child!r} needs {needed} rows, found {len(given)}")
+        raise draft.fail(at, f"the table of {child!r} needs {quantity(needed, 'row')}, found {len(given)}")
     if len(given) == needed:
         return np.concatenate([given[row] for row in sorted(given)])
     return np.concatenate([given.get(row, others) for row in np.ndindex(shape[:-1])])

@@ -143,7 +143,9 @@ def written_format(path: str | os.PathLike[str], format: str | None = None) -> F
     form = format_named(format) if format else format_of(path)
     if form is None:
         known = [suffix for form in FORMATS for suffix in form.suffixes]
-        raise CallError(f"{unknown('network file suffix', _suffix(path), known)}; use one of these, or name the format")
+        raise CallError(
+            unknown("network file suffix", _suffix(path), known, then="use one of these, or name the format")
+        )
     return form
 
 
@@ -184,8 +186,10 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
                 source = opened.read(LARGEST_FILE + 1)
     except FileNotFoundError:
         raise DataError(f"{where}: no such file; check the path") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{where}: can't be read ({error}); is the file whole?") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{where}: can't be unpacked ({error}); fetch the file again") from None
+    except OSError as error:
+        raise DataError(f"{where}: can't be read ({error.strerror or error}); name another file") from None
     if len(source) > LARGEST_FILE:
         raise DataError(f"{where}: longer than {LARGEST_FILE >> 30} GB; is it a network?")
     return source

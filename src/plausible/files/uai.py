@@ -19,6 +19,7 @@ from plausible.errors import CallError, DataError
 from plausible.files.draft import Draft
 from plausible.files.source import Source, numbers
 from plausible.network import Network
+from plausible.wording import quantity
 
 COMMENT = re.compile(r"#[^\n]*")
 NAMES = re.compile(r"^# (network|variable) (\{.*\})[ \r]*$", re.MULTILINE)
@@ -45,7 +46,7 @@ class _Numbers:
 
     def take(self, count: int, what: str) -> Array:
         if self.left < count:
-            said = f"{what}: {count} numbers are needed, {self.left} are left; is the file whole?"
+            said = f"{what}: needed {quantity(count, 'number')}, left {self.left}; is the file whole?"
             raise self.fail(len(self._values), said)
         self.place += count
         return self._values[self.place - count : self.place]
@@ -82,7 +83,7 @@ def parse_uai(source: bytes, where: str = "UAI") -> Network:
             raise found.fail(i, f"a variable with {size} states is more than any table holds")
         states = one.get("states", [str(state) for state in range(size)])
         if len(states) != size:
-            raise found.fail(i, f"this variable has {size} states, and its comment names {len(states)}")
+            raise found.fail(i, f"this variable has {quantity(size, 'state')}, and its comment names {len(states)}")
         draft.variable(one.get("name", str(i - 1)), states, i, one.get("notes", ()))
     order, scopes = list(draft.variables), []
     for _ in range(found.whole("the number of tables")):

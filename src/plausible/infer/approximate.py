@@ -19,6 +19,7 @@ from plausible.infer.engine import Engine, Findings, Impossible, engine
 from plausible.infer.evidence import Evidence
 from plausible.infer.exact import ask, explain_impossible, fitted, soft_as_weights
 from plausible.network import Network
+from plausible.wording import quantity
 
 Method = Literal["auto", "exact", "weighting", "gibbs", "loopy"]
 
@@ -78,7 +79,7 @@ def sample(
     ((1000, 1), True)
     """
     if count < 0:
-        raise CallError(f"can't draw {count} cases; give a number from 0 up")
+        raise CallError(f"can't draw {quantity(count, 'case')}; give a number from 0 up")
     tree = engine(network)
     found = tree.findings(given)
     if found.soft:
@@ -152,7 +153,7 @@ def _weighted(
             break
     if top == -inf:
         raise NoSample(
-            f"none of {done * BLOCK:,} samples agrees with the evidence: it is too rare for weighting, or "
+            f"no sample of {done * BLOCK:,} agrees with the evidence: it is too rare for weighting, or "
             "impossible; ask by loopy propagation (method 'loopy')"
         )
     total, squares = sums[0], sums[1]
@@ -291,7 +292,7 @@ def _starts(tree: Engine, found: Findings, seed: int, threads: int) -> npt.NDArr
     likely = likely[logs[likely] > -inf]
     if not len(likely):
         raise NoSample(
-            f"none of {64 * BLOCK:,} samples agrees with the evidence, so Gibbs sampling has nowhere to "
+            f"no sample of {64 * BLOCK:,} agrees with the evidence, so Gibbs sampling has nowhere to "
             "start; ask by loopy propagation (method 'loopy')"
         )
     return np.ascontiguousarray(states[:, np.resize(likely, CHAINS)].T)

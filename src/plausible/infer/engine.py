@@ -26,6 +26,7 @@ from plausible.infer.evidence import (
 )
 from plausible.infer.families import Families
 from plausible.network import Network
+from plausible.wording import quantity
 
 MEMORY = 2 << 30
 """Bytes that a query may take; beyond, it is refused with its cost."""
@@ -62,8 +63,8 @@ class Cost:
 
     def __str__(self) -> str:
         return (
-            f"{self.entries:,.0f} table entries, {self.bytes / 2**20:,.0f} MB; the largest table has "
-            f"{len(self.widest)} variables and {self.largest:,.0f} entries"
+            f"{quantity(self.entries, 'table entry')}, {self.bytes / 2**20:,.0f} MB; the largest table has "
+            f"{quantity(len(self.widest), 'variable')} and {quantity(self.largest, 'entry')}"
         )
 
 

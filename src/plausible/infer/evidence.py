@@ -11,6 +11,7 @@ import numpy.typing as npt
 from plausible.cpds import Array, Words, state_index
 from plausible.errors import CallError, unknown
 from plausible.schema import Variable
+from plausible.wording import quantity
 
 Vector = Mapping[str, float] | Sequence[float] | npt.NDArray[np.float64]
 
@@ -86,7 +87,9 @@ def vector(variable: Variable, values: Vector, what: str) -> Array:
         except (TypeError, ValueError):
             raise CallError(f"the {what} of {variable.name!r} are {values!r}; give one number a state") from None
     if found.shape != (len(variable.states),):
-        raise CallError(f"{variable.name!r} has {len(variable.states)} states, but {found.size} {what} are given")
+        raise CallError(
+            f"{variable.name!r} has {quantity(len(variable.states), 'state')}, and the {what} are {found.size}"
+        )
     with np.errstate(over="ignore"):
         total = found.sum()
     if not (np.isfinite(total) and (found >= 0).all() and total > 0):

@@ -289,7 +289,7 @@ def _weighted(
     states, drawn, logs = _draw(discrete, known, nodes, numbers, samples, seed)
     top = logs.max(initial=-inf)
     if top == -inf:
-        raise CallError(f"none of {samples:,} samples agrees with the evidence; it is too rare, or impossible")
+        raise CallError(f"no sample of {samples:,} agrees with the evidence; it is too rare, or impossible")
     weight = np.exp(logs - top)
     share = weight / weight.sum()
     posteriors = {

@@ -146,7 +146,9 @@ def predict(
         texts, table = _text_likelihoods(tree, columns), codes(network, columns)
     rows: Codes = table
     if rows.ndim != 2 or rows.shape[1] != len(tree.names):
-        raise CallError(f"the codes have shape {rows.shape}; give one column for each of {len(tree.names)} variables")
+        raise CallError(
+            f"the codes have shape {rows.shape}; give one column for each of the variables ({len(tree.names)})"
+        )
     asked = list(range(len(tree.names))) if targets is None else [tree.position(name) for name in targets]
     rows = np.pad(rows.astype(np.int32), ((0, 0), (0, tree.hidden)), constant_values=GAP)
     if targets is not None:

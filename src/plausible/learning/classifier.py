@@ -18,6 +18,7 @@ from plausible.model import Model
 from plausible.priors import Rules, Smoothing, parsed
 from plausible.sources import Note, Source, open_source
 from plausible.text import Tokens
+from plausible.wording import quantity
 
 Progress = Callable[[Source], None]
 
@@ -334,13 +335,13 @@ def learn_from(source: Source, options: Options, progress: Progress | None = Non
     skipped = read_labelled(source, learner.model, options, learner.add, progress)
     if not learner.model.documents:
         unit = learner.model.unit
-        hint = f"all {skipped:,} {unit} lack a class" if skipped else f"it holds no {unit}"
+        hint = f"no {unit} has a class" if skipped else f"it holds no {unit}"
         raise DataError(f"there is nothing to learn from {source.name}: {hint}")
     model = learner.finish()
     classes, target = len(model.classes), model.reading.columns.target
     if model.documents >= FEW_ROWS and 2 * classes > model.documents:
         warn(
-            f"{target!r} has {classes:,} classes in {model.documents:,} {model.unit} of {source.name}; "
+            f"{target!r} has {quantity(classes, 'class')} in {quantity(model.documents, model.unit)} of {source.name}; "
             "is it the class? --target names another"
         )
     _warn_of_columns(model, source)
@@ -366,7 +367,7 @@ def read_labelled(
             progress(source)
     say_notes(source.notes)
     if skipped:
-        warn(f"{skipped:,} {model.unit} of {source.name} have no class in {columns.target!r}; they were skipped")
+        warn(f"skipped {quantity(skipped, model.unit)} of {source.name} without a class in {columns.target!r}")
     return skipped
 
 

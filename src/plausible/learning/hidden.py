@@ -28,6 +28,7 @@ from plausible.learning.starts import MIXED_IN, first_tables, possible
 from plausible.network import Network
 from plausible.schema import Variable
 from plausible.sources import Source, open_source
+from plausible.wording import quantity
 
 Method = Literal["em", "gradient", "lbfgs"]
 METHODS: tuple[Method, ...] = ("em", "gradient", "lbfgs")
@@ -59,6 +60,8 @@ class FittedNetwork:
         The objective from the start of the best run to its end; it never falls.
     iterations, stopped, run
         As in `em`.
+    gaps : int
+        Cells that were empty, of the variables that are not hidden.
     exact : bool
         Whether expected counts were exact. If they were sampled, log-likelihood, objective and trace are estimates of
         what was gained over the start, since sampling does not tell the level.
@@ -71,6 +74,7 @@ class FittedNetwork:
     iterations: int
     stopped: Stopped
     run: int
+    gaps: int
     exact: bool = True
 
     @property
@@ -226,11 +230,11 @@ def fit_hidden(
         accelerate=(np.sqrt, lambda v: simplices.settled(v**2)) if accelerate else None,  # no leap ends at 0
         path={"em": None, "gradient": ascent(simplices), "lbfgs": quasi_newton(simplices)}[method],
     )
-    return _fitted(best, drawn, pseudo, cases.rows, exact is not None)
+    return _fitted(best, drawn, pseudo, cases, exact is not None)
 
 
 def _fitted(
-    best: Fitted[Array, Array], drawn: Network, pseudo: Mapping[str, Array], rows: int, exact: bool
+    best: Fitted[Array, Array], drawn: Network, pseudo: Mapping[str, Array], cases: Cases, exact: bool
 ) -> FittedNetwork:
     """The flat arrays of the best run as tables."""
     tables, counts, at = [], {}, 0
@@ -239,9 +243,17 @@ def _fitted(
         tables.append(Table(drawn[name].child, drawn[name].parents, best.parameters[place].reshape(a.shape)))
         counts[name] = best.statistics[place].reshape(a.shape)
         at += a.size
-    counted = Counted(drawn.replace(*tables), counts, pseudo, rows, expected=True)
+    counted = Counted(drawn.replace(*tables), counts, pseudo, cases.rows, expected=True)
     return FittedNetwork(
-        counted, best.log_likelihood, best.objective, best.trace, best.iterations, best.stopped, best.run, exact
+        counted,
+        best.log_likelihood,
+        best.objective,
+        best.trace,
+        best.iterations,
+        best.stopped,
+        best.run,
+        sum(cases.gaps.values()),
+        exact,
     )
 
 
@@ -280,7 +292,7 @@ def _hidden(hidden: Hidden, graph: Graph, like: Network | None) -> dict[str, Var
         elif 1 <= wanted <= MOST_HIDDEN_STATES:
             found[name] = Variable(name, states=tuple(str(k + 1) for k in range(wanted)))
         else:
-            raise CallError(f"{name!r} can't have {wanted} states; give it 1 to {MOST_HIDDEN_STATES:,}")
+            raise CallError(f"{name!r} can't have {quantity(wanted, 'state')}; give it 1 to {MOST_HIDDEN_STATES:,}")
     return found
 
 
@@ -322,7 +334,7 @@ def check_seen(names: Sequence[str], columns: Collection[str], hidden: Collectio
             )
         if name not in hidden and name not in columns:
             raise DataError(
-                f"{unknown('variable in the data', name, columns)}; if no one has seen it, say that it is hidden"
+                unknown("variable in the data", name, columns, then="if no one has seen it, say that it is hidden")
             )
 
 

@@ -75,7 +75,6 @@ def learn_parameters(
         )
     whole = method in ("auto", "counts") and not (hidden or search.get("fixed") or search.get("tied"))
     given: Any = data
-    empty = 0
     if whole or (not hidden and not continuous):
         if not isinstance(data, Counter):
             source = data if isinstance(data, Source) else open_source(data)
@@ -88,4 +87,4 @@ def learn_parameters(
     found = fit_hidden(
         model, given, rule, hidden=hidden, gaps=gaps, method=chosen, prior=prior, weight=weight, **search
     )
-    return Learned(found.counted, chosen, empty, found)
+    return Learned(found.counted, chosen, found.gaps, found)

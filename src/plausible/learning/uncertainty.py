@@ -19,6 +19,7 @@ from plausible.infer.engine import engine
 from plausible.infer.evidence import Evidence
 from plausible.infer.exact import ask
 from plausible.learning.simplices import Simplices
+from plausible.wording import quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def query_intervals(
     """
     tail = _tail(level)
     if samples < 100:
-        raise CallError(f"{samples} samples say little of an interval; draw 100 or more")
+        raise CallError(f"{quantity(samples, 'sample')}: too few for an interval; draw 100 or more")
     posterior = _posterior(counted)
     network = counted.network
     if len(posterior) < len(network):

@@ -110,7 +110,7 @@ def learn_unlabelled(model: Model, texts: Sequence[str], labels: Sequence[str], 
     trials: dict[float, _Trial] = {}
     for one in (0.0, *(WEIGHTS if weight is None else (weight,))) if not raw or weight is None else ():
         trials[one] = _trial(model, collection, folds, one, threads)
-    said = f"{unlabelled:,} documents without a class"
+    said = f"the documents without a class ({unlabelled:,})"
     if weight is None:
         weight = min(WEIGHTS, key=lambda one: trials[one].brier.mean())
         gains = trials[0.0].brier - trials[weight].brier

@@ -9,6 +9,7 @@ from plausible.cells import Batch
 from plausible.errors import DataError
 from plausible.learning.classifier import warn
 from plausible.model import Model
+from plausible.wording import quantity
 
 
 def reported(model: Model, batches: Iterable[Batch], *, strict: bool) -> Iterator[Batch]:
@@ -31,6 +32,6 @@ def reported(model: Model, batches: Iterable[Batch], *, strict: bool) -> Iterato
         yield batch
     for column, (place, value) in first.items():
         warn(
-            f"column {column!r} has {cells[column]:,} values that were never learned, such as {value!r} ({place}): "
+            f"column {column!r} has {quantity(cells[column], 'value')} never learned, such as {value!r} ({place}): "
             "taken as missing"
         )

@@ -16,6 +16,7 @@ from plausible.files import model as model_file
 from plausible.model import Model
 from plausible.reader.levels import LEVELS, READING, RULES, Cells, Levels, cells_of
 from plausible.reader.store import Event, Store
+from plausible.wording import quantity
 
 LATEST = 1000
 """The latest ratings, on which the levels are fitted."""
@@ -73,7 +74,8 @@ def compare_counts(store: Store) -> list[str]:
     counts, anew = read_counts(store, 4).model, learned_anew(store)
     if model_file.to_bytes(_bare(counts)) != model_file.to_bytes(_bare(anew)):
         found.append(
-            f"the counts hold {counts.documents:,} ratings and differ from the {anew.documents:,} of the events"
+            f"the counts hold {quantity(counts.documents, 'rating')} and differ from those of the events, which are "
+            f"{anew.documents:,}"
         )
     return found
 

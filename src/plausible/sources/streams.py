@@ -12,6 +12,7 @@ from typing import BinaryIO
 from plausible.errors import CallError, DataError
 from plausible.sources import encoding as encodings
 from plausible.sources.table import LIMIT, Source
+from plausible.wording import quantity
 
 BLOCK = 1 << 20
 HEAD = 1 << 16
@@ -95,8 +96,8 @@ class Stream:
             data = self._file.read(size)
         except (EOFError, zlib.error) as error:
             raise DataError(
-                f"{self.name}: the gzip data breaks off or is damaged after {self._unpacked} unpacked bytes "
-                f"({error}); fetch the file again"
+                f"{self.name}: the gzip data breaks off or is damaged after {quantity(self._unpacked, 'unpacked byte')}"
+                f" ({error}); fetch the file again"
             ) from None
         except OSError as error:
             raise unreadable(self.name, error) from None

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, Response
 from plausible.reader.reading import Reader
 from plausible.web.cleaning import is_web, language
 from plausible.web.keys import ACTIONS, Keys
+from plausible.wording import quantity
 
 HERE = Path(__file__).parent
 RATINGS = {1: "dull", 2: "rather dull", 3: "fair", 4: "interesting", 5: "very interesting"}
@@ -64,11 +65,11 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "ago": ago,
-        "count": count,
         "date": date,
         "is_web": is_web,
         "language": language,
         "percent": percent,
+        "quantity": quantity,
         "sentence": sentence,
         "signed": signed,
         "soon": soon,
@@ -110,15 +111,6 @@ def signed(value: float, digits: int = 2) -> str:
     return text.lstrip("+-") if not float(text) else text.replace("-", "−")
 
 
-def count(number: int, one: str, many: str = "") -> str:
-    """A number and its noun.
-
-    >>> count(1, "article"), count(1204, "article"), count(0, "copy", "copies")
-    ('1 article', '1,204 articles', '0 copies')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def ago(when: datetime, now: datetime | None = None) -> str:
     """How long ago, as a person says it.
 
@@ -132,11 +124,11 @@ def ago(when: datetime, now: datetime | None = None) -> str:
     if seconds < MINUTE:
         return "just now"
     if seconds < HOUR:
-        return count(int(seconds // MINUTE), "minute") + " ago"
+        return quantity(int(seconds // MINUTE), "minute") + " ago"
     if seconds < DAY:
-        return count(int(seconds // HOUR), "hour") + " ago"
+        return quantity(int(seconds // HOUR), "hour") + " ago"
     if seconds < 7 * DAY:
-        return count(int(seconds // DAY), "day") + " ago"
+        return quantity(int(seconds // DAY), "day") + " ago"
     return date(when)
 
 
@@ -151,10 +143,10 @@ def soon(when: datetime, now: datetime | None = None) -> str:
     if seconds < MINUTE:
         return "now"
     if seconds < HOUR:
-        return "in " + count(int(seconds // MINUTE), "minute")
+        return "in " + quantity(int(seconds // MINUTE), "minute")
     if seconds < DAY:
-        return "in " + count(int(seconds // HOUR), "hour")
-    return "in " + count(int(seconds // DAY), "day")
+        return "in " + quantity(int(seconds // HOUR), "hour")
+    return "in " + quantity(int(seconds // DAY), "day")
 
 
 def date(when: datetime) -> str:

@@ -13,6 +13,7 @@ from plausible import _native
 from plausible.errors import CallError, DataError, ModelError, unknown
 from plausible.learning.mixtures.moments import Array, Moments
 from plausible.learning.mixtures.points import Group, Points
+from plausible.wording import quantity
 
 Covariance = Literal["known", "spherical", "diagonal", "tied", "full"]
 
@@ -41,7 +42,7 @@ class Components:
             raise CallError(f"{self.weights.shape} weights don't fit means of shape {self.means.shape}")
         if self.covariances.shape != shape_of(self.kind, *self.means.shape):
             raise CallError(
-                f"{self.kind} covariances of {len(self.means)} components have the shape "
+                f"{self.kind} covariances of {quantity(len(self.means), 'component')} have the shape "
                 f"{shape_of(self.kind, *self.means.shape)}, not {self.covariances.shape}"
             )
 
@@ -89,7 +90,7 @@ def posterior(table: Points, components: Components, threads: int) -> tuple[Arra
     """P(component | row), shape (rows, k), and each row's log density, over the numbers that are there."""
     k, d = components.means.shape
     if table.dimensions != d:
-        raise DataError(f"the points have {table.dimensions} columns, but the mixture was learned from {d}")
+        raise DataError(f"the points have {quantity(table.dimensions, 'column')}, but the mixture was learned from {d}")
     spread = components.spread()
     shares, densities = np.empty((table.count, k)), np.empty(table.count)
     for rows, seen, _, values in table.groups:

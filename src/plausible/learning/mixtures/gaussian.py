@@ -21,6 +21,7 @@ from plausible.learning.em import Step, Stopped, Vector, em
 from plausible.learning.mixtures.components import Components, Covariance, e_step, inverse_factors, posterior, sizes
 from plausible.learning.mixtures.moments import Array, Moments
 from plausible.learning.mixtures.points import Points, points, spread
+from plausible.wording import quantity
 
 Generator = np.random.Generator
 Indices = NDArray[np.intp]
@@ -196,13 +197,15 @@ def gaussian_mixture(
         order = np.lexsort(components.means.T[::-1])
         components = _taken(components, order)
         moments = Moments(moments.n[order], moments.mean[order], moments.squares[order])
-    _say(reseeded[fitted.run - 1], _lost(moments, covariance, prior, variances), k)
+    found = sizes(table, components, threads)
+    none = {int(j): "is the most probable one of no row" for j in np.flatnonzero(found == 0)}
+    _say(reseeded[fitted.run - 1], none | _lost(moments, covariance, prior, variances), k)
     return GaussianMixture(
         components.weights,
         components.means,
         components.covariances,
         covariance,
-        sizes(table, components, threads),
+        found,
         fitted.log_likelihood,
         fitted.objective,
         fitted.iterations,
@@ -272,7 +275,9 @@ def _check(
     if k < 1 or restarts < 1:
         raise CallError(f"k ({k}) and restarts ({restarts}) must be at least 1")
     if k > table.count:
-        raise CallError(f"k is {k}, but there are {table.count} rows: choose k of at most {table.count}")
+        raise CallError(
+            f"k is {k}, but the table has {quantity(table.count, 'row')}: choose k of at most {table.count}"
+        )
     if covariance == "known" and variance is None:
         raise CallError("covariance 'known' needs the variance that is known: give a variance, or use 'spherical'")
     if covariance != "known" and variance is not None:
@@ -326,7 +331,9 @@ def _start(
     distance = ((x - x[seeds[0]]) ** 2).sum(axis=1)
     for j in range(1, k):
         if not distance.any():
-            raise DataError(f"k is {k}, but only {j} rows differ from one another: choose k of at most {j}")
+            raise DataError(
+                f"k is {k}, but without duplicates the table has {quantity(j, 'row')}: choose k of at most {j}"
+            )
         seeds.append(int(rng.choice(len(x), p=distance / distance.sum())))
         new = ((x - x[seeds[-1]]) ** 2).sum(axis=1)
         nearest[new < distance] = j
@@ -355,7 +362,9 @@ def _lost(moments: Moments, covariance: Covariance, prior: float, variances: Arr
     flat = narrowest <= np.maximum(prior, 1e-12 * moments.n)
     thin = narrowest + prior < _THIN * (moments.n + prior)
     for j in np.flatnonzero(flat & thin):
-        why.setdefault(int(j), f"has collapsed onto {moments.n[j]:.3g} rows without a spread of their own")
+        why.setdefault(
+            int(j), f"has collapsed onto {quantity(round(moments.n[j], 2), 'row')} without a spread of their own"
+        )
     return why
 
 

@@ -15,6 +15,7 @@ from plausible.learning.mixtures.words import Bags, Entries, Words, beside
 from plausible.schema import Schema, Variable
 from plausible.sources import Source
 from plausible.text import Tokens
+from plausible.wording import quantity
 
 
 def schema_of(
@@ -39,7 +40,7 @@ def schema_of(
             raise DataError(f"column {name!r} of {source.name} has no values at all: leave it out")
         if len(seen) == rows > 20:
             raise DataError(
-                f"column {name!r} of {source.name} has another value in each of {rows:,} rows: it is a name, "
+                f"column {name!r} of {source.name} has another value in each of {quantity(rows, 'row')}: it is a name, "
                 f"not a category; leave it out, or take it as text (--text {name})"
             )
     columns_ = [

@@ -9,6 +9,7 @@ from plausible import _native
 from plausible.errors import DataError
 from plausible.learning.mixtures.moments import Array
 from plausible.learning.mixtures.stars import Star, StarRows
+from plausible.wording import quantity
 
 Indices = NDArray[np.intp]
 
@@ -38,7 +39,9 @@ def nearest(rows: StarRows, k: int, variances: Array, rng: np.random.Generator, 
     which = np.zeros(rows.count, dtype=np.intp)
     for j in range(1, k):
         if not closest.any():
-            raise DataError(f"k is {k}, but only {j} rows differ from one another: choose k of at most {j}")
+            raise DataError(
+                f"k is {k}, but without duplicates the table has {quantity(j, 'row')}: choose k of at most {j}"
+            )
         new = distance(int(rng.choice(rows.count, p=closest / closest.sum())))
         which[new < closest] = j
         closest = np.minimum(closest, new)

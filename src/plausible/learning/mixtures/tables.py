@@ -36,6 +36,7 @@ from plausible.learning.mixtures.words import SURE, WHOLE, Words
 from plausible.schema import Schema
 from plausible.sources import open_source
 from plausible.text import Tokens
+from plausible.wording import quantity
 
 Indices = NDArray[np.intp]
 
@@ -239,7 +240,7 @@ def mixture_of_rows(
     if k < 1 or (restarts is not None and restarts < 1):
         raise CallError(f"k ({k}) and restarts ({restarts}) must be at least 1")
     if k > rows.count:
-        raise CallError(f"k is {k}, but there are {rows.count} rows: choose k of at most {rows.count}")
+        raise CallError(f"k is {k}, but the table has {quantity(rows.count, 'row')}: choose k of at most {rows.count}")
     limits: dict[str, Any] = {
         "tolerance": tolerance if tolerance is not None else 1e-9 if words is None else 2e-4,
         "max_iterations": max_iterations,
@@ -312,7 +313,7 @@ def _climbed(
         **limits,
     )
     mixture = _described(fitted, rows, schema, rule, overall, words, threads)
-    _say(again[fitted.run - 1], np.sort(fitted.statistics.rows)[::-1])
+    _say(again[fitted.run - 1], mixture.sizes)
     return mixture
 
 
@@ -445,17 +446,18 @@ def _exemplars(own: Indices, shares: Array, log_rows: Array, most: int = 5) -> I
     return own[np.argsort(-fit, kind="stable")[:most]]
 
 
-def _say(reseeded: int, rows: Array) -> None:
-    empty = [str(j) for j in np.flatnonzero(rows < LOST)]
+def _say(reseeded: int, sizes: Indices) -> None:
+    empty = [str(j) for j in np.flatnonzero(sizes == 0)]
     if empty:
         warnings.warn(
-            f"component {', '.join(empty)} is empty: choose fewer components than {len(rows)}",
+            f"no row belongs to component {', '.join(empty)} more than to another: choose fewer components than "
+            f"{len(sizes)}",
             PlausibleWarning,
             stacklevel=3,
         )
     elif reseeded:
         warnings.warn(
-            f"on the way a component lost its rows {reseeded} times, and began again from a random row",
+            f"on the way a component lost its rows {quantity(reseeded, 'time')}, and began again from a random row",
             PlausibleWarning,
             stacklevel=3,
         )

@@ -21,6 +21,7 @@ from plausible import _native
 from plausible.errors import DataError
 from plausible.learning.mixtures.moments import Array
 from plausible.text import Tokens
+from plausible.wording import quantity
 
 PART, WHOLE = 0.5, 8.0
 """The norm of a document: where it begins, and where it is doubled no more."""
@@ -68,7 +69,7 @@ class Words:
         )
         if not len(documents):
             raise DataError(
-                f"{name}: no word is in at least {least} of its {count:,} documents and in at most half of them; "
+                f"{name}: no word is in at least {least} of {quantity(count, 'document')} and in at most half of them; "
                 "there is nothing to tell clusters by"
             )
         words = cls(bags.tokens, tuple(raw.decode().split("\n")[:-1]), np.log((count + 1) / (documents + 0.5)))
