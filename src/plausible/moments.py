@@ -208,18 +208,15 @@ class Normal:
                 np.where(empty, whole.squares / whole.n, by_class.squares / by_class.n),
             )
 
-    def add(self, scores: Floats, cells: Any, threads: int = 1) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Add ln p(cell | class) to scores, shape (rows, classes). Where there was a cell, and where it told."""
-        x = np.ascontiguousarray(cells, float)
-        present = ~np.isnan(x)
+    def part(self, cells: Any) -> tuple[Floats, Floats, Floats, Floats]:
+        """Values, means, what rounding left of them, and variances: a column of `_native.add_columns`."""
+        values = np.ascontiguousarray(cells, float)
         if not self.whole.squares[0] > 0:
-            return present, np.zeros_like(present)
-        mean, rest, variance = self.parameters()
-        _native.add_normal(scores, x, mean, rest, variance, threads)
-        return present, present.copy()
+            return values, np.empty(0), np.empty(0), np.empty(0)
+        return values, *self.parameters()
 
     def add_without(
-        self, scores: Floats, cells: Any, own: npt.NDArray[np.int32], weights: Floats, threads: int = 1
+        self, scores: Floats, cells: Any, own: npt.NDArray[np.int32], weights: Floats
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """The same from the sums less the row's own, whose class is `own`."""
         x = np.asarray(cells, float)
