@@ -8,6 +8,7 @@
 #include "arrays.hpp"
 #include "keys.hpp"
 #include "module.hpp"
+#include "tally.hpp"
 #include "wide.hpp"
 
 namespace nb = nanobind;
@@ -81,12 +82,10 @@ arrays::Out<std::uint64_t> row_keys(const std::vector<nb::object>& columns, std:
             const nb::object states = items(column[1]);
             const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(states.ptr()));
             check(to.codes.size());
-            std::vector<bool> used(size + 1);
-            for (std::size_t i = 0; i < rows; ++i) {
-                const std::int32_t code = to.codes.data()[i];
-                if (code < -1 || code >= static_cast<std::int64_t>(size)) throw nb::value_error("a code is out of range");
-                used[static_cast<std::size_t>(code + 1)] = true;
-            }
+            const Bounds codes_in = bounds(to.codes.data(), rows);
+            if (codes_in.least < -1 || codes_in.most >= static_cast<std::int64_t>(size)) throw nb::value_error("a code is out of range");
+            std::vector<char> used(size + 1);
+            for (std::size_t i = 0; i < rows; ++i) used[static_cast<std::size_t>(to.codes.data()[i] + 1)] = 1;
             to.hashes.resize(size + 1);
             for (std::size_t k = 0; k < size; ++k)
                 if (used[k + 1]) to.hashes[k + 1] = of_value(PySequence_Fast_GET_ITEM(states.ptr(), static_cast<Py_ssize_t>(k)), text.ptr());
