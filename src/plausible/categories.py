@@ -203,14 +203,14 @@ class CategoryTable:
 
     @cached_property
     def log_probabilities(self) -> Floats:
-        """ln P(state | class), shape (states + 1, classes); 0 for states that are not known, of which the last is one."""
+        """ln P(state | class), shape (states + 1, classes); 0 for states that are not known, as is the last."""
         out: Floats = np.zeros((len(self.counts) + 1, self.classes))
         with np.errstate(divide="ignore"):
             out[:-1][self.known] = np.log(self.probabilities()[self.known])
         return out
 
     def part(self, cells: Any) -> tuple[Codes, Floats, npt.NDArray[np.bool_]]:
-        """Codes, what each adds to the score of each class, and which of them tell: a column of `_native.add_columns`."""
+        """Codes, what each adds to the scores of classes, and which of them tell, for `_native.add_columns`."""
         known = np.append(self.known, False)
         if not isinstance(cells, Coded):
             return self.family.codes(cells), self.log_probabilities, known

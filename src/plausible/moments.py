@@ -209,7 +209,7 @@ class Normal:
             )
 
     def part(self, cells: Any) -> tuple[Floats, Floats, Floats, Floats]:
-        """Values, means, what rounding left of them, and variances: a column of `_native.add_columns`."""
+        """Values, means, what rounding left of them, and variances, for `_native.add_columns`."""
         values = np.ascontiguousarray(cells, float)
         if not self.whole.squares[0] > 0:
             return values, np.empty(0), np.empty(0), np.empty(0)

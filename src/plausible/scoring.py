@@ -189,7 +189,9 @@ class Scoring:
 
     def log_odds(self, documents: Documents, threads: int | None = None) -> Any:
         """ln of the link's softmax, without the tail that keeps probabilities from 0 and 1; for ranking."""
-        return self._linked(self._scored(self._cells(documents), threads or default_threads()), tail=False).log_posterior
+        return self._linked(
+            self._scored(self._cells(documents), threads or default_threads()), tail=False
+        ).log_posterior
 
     def scores_of(self, channels: Any, tokens: Any, known: Any, *, tail: bool = True) -> Scores:
         """Probabilities from the channels of documents: a block of classes, by the counts' index, for each channel."""

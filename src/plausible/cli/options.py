@@ -186,11 +186,18 @@ def learning_options(given: dict[str, Any]) -> Options:
     return options_from(ngrams=ngrams, chars=chars, **keywords)
 
 
+def named(source: Any, sql: str | None, what: str = "source: a folder, a file") -> Any:
+    """The source that the user named, or the query; CallError unless it is one of them."""
+    from plausible.sources import Query
+
+    if (source is None or source == ()) == (sql is None):
+        raise CallError(f"name one {what}, - for standard input, or --sql QUERY")
+    return Query(sql) if sql is not None else source
+
+
 def opened(source: Any, sql: str | None, options: Options) -> Source:
     """The source that the user named, or the query."""
-    if (source is None or source == ()) == (sql is None):
-        raise CallError("name one source: a folder, a file, - for standard input, or --sql QUERY")
-    return options.open(sql if sql is not None else source)
+    return options.open(named(source, sql))
 
 
 def progress_bar(what: str) -> Progress | None:

@@ -348,8 +348,13 @@ def read_labelled(
     options: Options,
     use: Callable[[Batch], None],
     progress: Progress | None = None,
+    *,
+    again: bool = False,
 ) -> int:
-    """Hand every labelled document of a source to `use`, say what was noted, and return how many had no class."""
+    """Hand every labelled document of a source to `use`, and return how many had no class.
+
+    What was noted is said, but not of a source that is read `again`.
+    """
     skipped = 0
     columns = model.reading.columns
     for batch in ahead(batches(source, columns)):
@@ -359,6 +364,8 @@ def read_labelled(
             use(kept)
         if progress is not None:
             progress(source)
+    if again:
+        return skipped
     say_notes(source.notes)
     if skipped:
         warn(f"{skipped:,} {model.unit} of {source.name} have no class in {columns.target!r}; they were skipped")
@@ -376,6 +383,13 @@ def _warn_of_columns(model: Model, source: Source) -> None:
 
         for name, why in uninformative(model.counts, model.variables).items():
             warn(f"column {name!r} of {source.name} {why}; it says nothing (--ignore {name} leaves it out)")
+    alone = [name for name in model.classes if model.counts.of(name) == 1] if model.variables else []
+    if alone and model.documents >= FEW_ROWS and 2 * len(model.classes) <= model.documents:
+        more = f" and {len(alone) - 1:,} more" if len(alone) > 1 else ""
+        warn(
+            f"class {alone[0]!r}{more} has one row only in {source.name}, too little to know it by; "
+            "add rows of it, or leave it out with --where"
+        )
 
 
 def warn(message: str) -> None:

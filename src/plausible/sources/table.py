@@ -81,9 +81,8 @@ class Typed(Protocol):
     """
 
     def __call__(
-        self, source: Source, columns: tuple[str, ...], numbers: frozenset[str], most: int | None = None
+        self, source: Source, columns: tuple[str, ...], numbers: frozenset[str], most: int | None = None, /
     ) -> Generator[Table] | None: ...
-
 
 
 class Note(NamedTuple):
@@ -241,7 +240,8 @@ def as_number(value: Any, column: str, i: int, place: Callable[[int], str]) -> f
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise DataError(
-            f"{place(i)}: {text[:80]!r} in column {column!r} is no number; mend it, or read it as text"
+            f"{place(i)}: {text[:80]!r} in column {column!r} is no number; mend the cell, or empty it if the "
+            f"value is missing; to learn the column as categories say --as {column}=categorical"
         ) from None
 
 
