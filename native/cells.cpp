@@ -170,26 +170,31 @@ struct Coded {
     }
 };
 
-// A column of numbers: each adds ln of the normal density with each class's mean and variance, NaN and a column
-// without means nothing.
-struct Normal {
-    arrays::Doubles values, mean, rest;
-    std::vector<double> start, half;
+// ln(1 + x) for x >= 0; small ones by the series.
+double log_of_more(double x) {
+    if (x > 0.01) return std::log1p(x);
+    double sum = -1.0 / 8;
+    for (int k = 7; k > 0; --k) sum = sum * x + (k % 2 ? 1.0 : -1.0) / k;
+    return sum * x;
+}
 
-    Normal(const nb::tuple& of, const Rows& rows)
-        : values(nb::cast<arrays::Doubles>(of[0])), mean(nb::cast<arrays::Doubles>(of[1])), rest(nb::cast<arrays::Doubles>(of[2])) {
-        const auto variance = nb::cast<arrays::Doubles>(of[3]);
-        if (values.size() != rows.size || (mean.size() && mean.size() != rows.classes) || rest.size() != mean.size() || variance.size() != mean.size())
-            throw nb::value_error("scores, values, means and variances differ in shape");
-        for (std::size_t c = 0; c < mean.size(); ++c) {
-            start.push_back(-0.5 * std::log(2 * 3.14159265358979323846 * variance.data()[c]));
-            half.push_back(0.5 / variance.data()[c]);
-        }
+// A column of numbers: each adds its log density in each class, start - power ln(1 + (x - mean)^2 / scale), or
+// start - (x - mean)^2 / scale where power is infinite; NaN and a column without means add nothing.
+struct Numbers {
+    arrays::Doubles values, mean, rest, start, scale, power;
+
+    Numbers(const nb::tuple& of, const Rows& rows) {
+        arrays::Doubles* const to[] = {&values, &mean, &rest, &start, &scale, &power};
+        for (std::size_t k = 0; k < 6; ++k) *to[k] = nb::cast<arrays::Doubles>(of[k]);
+        const bool fits = std::all_of(to + 1, to + 6, [&](const auto* array) { return array->size() == mean.size(); });
+        if (values.size() != rows.size || !fits || (mean.size() && mean.size() != rows.classes))
+            throw nb::value_error("scores, values and densities differ in shape");
     }
 
     void add(const Rows& rows, std::size_t first, std::size_t last) const {
         const std::size_t classes = mean.size();
-        const double *const value = values.data(), *const middle = mean.data(), *const more = rest.data();
+        const double *const value = values.data(), *const middle = mean.data(), *const more = rest.data(), *const begin = start.data();
+        const double *const width = scale.data(), *const times = power.data();
         for (std::size_t i = first; i < last; ++i) {
             const double x = value[i];
             if (std::isnan(x)) continue;
@@ -199,7 +204,8 @@ struct Normal {
             double* to = rows.scores + i * classes;
             for (std::size_t c = 0; c < classes; ++c) {
                 const double off = (x - middle[c]) - more[c];
-                to[c] += start[c] - half[c] * off * off;
+                const double far = off * off / width[c];
+                to[c] += begin[c] - (std::isinf(times[c]) ? far : times[c] * log_of_more(far));
             }
         }
     }
@@ -209,11 +215,11 @@ void add_columns(arrays::Changed<double> scores, arrays::Tallies present, arrays
                  int threads) {
     const Rows rows{scores.shape(0), scores.shape(1), scores.data(), present.data(), known.data()};
     if (present.size() != rows.size || known.size() != rows.size) throw nb::value_error("scores and tallies differ in length");
-    std::vector<std::variant<Coded, Normal>> held;
+    std::vector<std::variant<Coded, Numbers>> held;
     for (const nb::tuple& column : columns) {
         if (column.size() == 3) held.emplace_back(Coded(column, rows));
-        else if (column.size() == 4) held.emplace_back(Normal(column, rows));
-        else throw nb::value_error("a column is (codes, table, tells) or (values, mean, rest, variance)");
+        else if (column.size() == 6) held.emplace_back(Numbers(column, rows));
+        else throw nb::value_error("a column is (codes, table, tells) or (values, mean, rest, start, scale, power)");
     }
     const nb::gil_scoped_release release;
     constexpr std::size_t block = 2048;  // whose scores stay in the first cache
@@ -237,6 +243,6 @@ void bind_cells(nb::module_& m) {
     m.def("add_columns", &add_columns, "scores"_a, "present"_a, "known"_a, "columns"_a, "threads"_a = 1,
           "Add what each cell says to its row of scores, and count the cells that are there and those that tell. A column is "
           "(codes, table, tells): table[code] is added where tells[code], a code of -1 is missing, one of -2 there but unknown; or "
-          "(values, mean, rest, variance): the log density of each class's normal distribution, whose mean is mean + rest; NaN is "
-          "missing, and without means the column tells nothing.");
+          "(values, mean, rest, start, scale, power): start - power ln(1 + (x - mean - rest)^2 / scale), or start - (x - mean - "
+          "rest)^2 / scale where power is infinite; NaN is missing, and without means the column tells nothing.");
 }

@@ -39,7 +39,7 @@ def estimated(counts: Counts, variables: Sequence[Variable], rules: Rules) -> di
     for variable in variables:
         family = counts.families[variable.name]
         if isinstance(family, Moments):
-            out[variable.name] = family.estimate(rules.floor, classes)
+            out[variable.name] = family.estimate(rules.floor, classes, student=rules.numbers == "student")
         elif isinstance(family, Categories):
             out[variable.name] = family.estimate(rules.smoothing_of(variable.name), classes)
     return out

@@ -88,6 +88,11 @@ rule_options = add(
         help="auto, laplace, mle, m=X, a=X; with ,share the prior of a word is its share.",
     ),
     click.option("--smoothing-of", multiple=True, metavar="NAME=RULE", help="The smoothing of a categorical column."),
+    click.option(
+        "--numbers",
+        type=click.Choice(["normal", "student"]),
+        help="A column of numbers: normal, or Student's t, which reckons with few rows. [student; book, plain: normal]",
+    ),
     click.option("--floor", type=float, metavar="X", help="Least variance, as a share of the column's. [1e-9]"),
     click.option(
         "--dependence",
@@ -136,6 +141,7 @@ def rule_changes(given: dict[str, Any]) -> dict[str, Any]:
         "drop_most_frequent",
         "min_count",
         "min_length",
+        "numbers",
         "floor",
         "dependence",
         "pair_m",

@@ -91,8 +91,8 @@ class Options:
 
 MODELS: dict[str, dict[str, Any]] = {
     "weighted": {"events": "weighted", "smoothing": "auto"},
-    "plain": {},
-    "book": {"raw": True},
+    "plain": {"numbers": "normal"},
+    "book": {"numbers": "normal", "raw": True},
     "auto": {"auto": True},
     "tan": {"dependence": "tan"},
     "aode": {"dependence": "aode"},
@@ -149,12 +149,13 @@ def options_from(
         raise CallError(f"threads must be at least 1, not {threads}")
     if model is None:
         model = "plain" if any(name in rules for name in PLAIN_OPTIONS) else "weighted"
+        rules.setdefault("numbers", "student")
     if model not in MODELS:
         raise CallError(unknown("model", model, MODELS))
     auto = model == "auto"
     if auto and any(name in rules for name in PLAIN_OPTIONS):
         raise CallError("--model auto chooses the events and the smoothing; leave them out, or use --model plain")
-    given = {**MODELS[model], **rules}
+    given = {"numbers": "student", **MODELS[model], **rules}
     raw = given.pop("raw", False) or raw
     given.pop("auto", None)
     unfit = next((name for name in given if name not in Rules.__dataclass_fields__), None)
