@@ -241,7 +241,8 @@ class Normal:
         with np.errstate(divide="ignore", invalid="ignore"):
             if not self.student:
                 return Density(mean, rest, -0.5 * np.log(2 * np.pi * variance), 2 * variance, np.full_like(n, np.inf))
-            within = by_class.squares.sum(-1, keepdims=True) / by_class.n.sum(-1, keepdims=True)
+            own = np.where(by_class.n > 0, by_class.squares, 0.0)
+            within = own.sum(-1, keepdims=True) / by_class.n.sum(-1, keepdims=True)
             scale = (1 + 1 / n) * (variance + within / n) * n
             return Density(mean, rest, _log_gamma_step(n / 2) - 0.5 * np.log(np.pi * scale), scale, (n + 1) / 2)
 
