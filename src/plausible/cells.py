@@ -96,9 +96,8 @@ def encoded(column: Any, variable: Variable, rows: int, place: Callable[[int], s
     if column is not None and variable.dates:
         column = _days(column, variable.name, place)
     numbers = np.full(rows, np.nan) if column is None else np.asarray(column, float)
-    beyond = np.abs(numbers) > LARGEST
-    if beyond.any():
-        at = int(beyond.argmax())
+    if max(np.fmax.reduce(numbers, initial=0.0), -np.fmin.reduce(numbers, initial=0.0)) > LARGEST:
+        at = int((np.abs(numbers) > LARGEST).argmax())
         limit = "" if np.isinf(numbers[at]) else f", beyond {LARGEST:g}"
         raise DataError(
             f"{place(at)}: column {variable.name!r} holds {numbers[at]}{limit}; empty the cell, or leave the row out"

@@ -21,7 +21,7 @@ from plausible.cells import WEIGHT_UNIT, taken
 from plausible.columns import Columns, Reading
 from plausible.estimators.classes import by_class, checked_labels
 from plausible.files.model import from_bytes, to_bytes
-from plausible.frames import column_cells, frame_columns
+from plausible.frames import column_cells, frame_columns, is_numeric
 from plausible.model import Model
 from plausible.priors import Rules, Smoothing
 from plausible.schema import Variable
@@ -162,16 +162,14 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             if unknown:
                 raise ValueError(f"categorical names {unknown[0]!r}, which is no column of X ({', '.join(names)})")
         return tuple(
-            Variable(
-                name, "continuous" if name not in named and column_cells(columns[name], None)[1] else "categorical"
-            )
+            Variable(name, "continuous" if name not in named and is_numeric(columns[name]) else "categorical")
             for name in names
         )
 
     def _cells(self, columns: Mapping[str, Any]) -> dict[str, Any]:
         variables = self.model_.variables
         return {
-            variable.name: column_cells(column, variable)[0]
+            variable.name: column_cells(column, variable)
             for variable, column in zip(variables, columns.values(), strict=True)
         }
 
