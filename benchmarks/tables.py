@@ -1,5 +1,5 @@
-"""Tables beside scikit-learn's naive Bayes: accuracy and log-loss of ten folds, what mixed columns and gaps add, and
-speed on adult × 100 from memory and from files.
+"""Tables beside scikit-learn's naive Bayes: accuracy, log-loss and calibration error of ten folds, what mixed columns
+and gaps add, and speed on adult × 100 from memory and from files.
 
     python benchmarks/tables.py [quality] [classifiers] [gaps] [speed [TIMES]] [files [TIMES]]
 
@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -33,6 +33,7 @@ from plausible.columns import learned_columns
 from plausible.encode import batches
 from plausible.estimators import NaiveBayesClassifier
 from plausible.learning.ahead import ahead
+from plausible.reliability import calibration_error
 
 TABLES = Path(os.environ.get("PLAUSIBLE_SHARED", Path(__file__).parents[2] / "shared")) / "data" / "tables"
 SETS: dict[str, list[str]] = {
@@ -48,6 +49,7 @@ SETS: dict[str, list[str]] = {
     "wine.csv": [],
     "old_faithful.csv": [],
 }
+ROUNDS = 5
 warnings.simplefilter("ignore")
 
 
@@ -166,22 +168,36 @@ class AgrumTree:
             return np.log(np.maximum(self.model.predict_proba(prepared), 1e-300))
 
 
-def figures(make: Callable[[], Any], frame: pd.DataFrame, y: np.ndarray) -> tuple[float, float, float]:
-    """Accuracy with its standard error, and log-loss, of ten folds."""
-    right, loss = np.zeros(len(y)), np.zeros(len(y))
+class Figures(NamedTuple):
+    """Accuracy and its standard error, log-loss in nats, and calibration error in 15 bins."""
+
+    accuracy: float
+    error: float
+    loss: float
+    calibration: float
+
+    def __str__(self) -> str:
+        return f"{self.accuracy:.3f} ± {self.error:.3f} / {self.loss:.4f} / {self.calibration:.3f}"
+
+
+def figures(make: Callable[[], Any], frame: pd.DataFrame, y: np.ndarray) -> Figures:
+    """Of ten folds."""
+    right, loss, confidence = np.zeros(len(y)), np.zeros(len(y)), np.zeros(len(y))
     smallest = pd.Series(y).value_counts().iloc[0]
     for train, test in StratifiedKFold(min(10, smallest), shuffle=True, random_state=0).split(frame, y):
         model = make().fit(frame.iloc[train], y[train])
         log_posterior = model.predict_log_proba(frame.iloc[test])
         right[test] = model.classes_[log_posterior.argmax(1)] == y[test]
+        confidence[test] = np.exp(log_posterior.max(1))
         place = {name: k for k, name in enumerate(model.classes_)}
         rows = zip(log_posterior, y[test], strict=True)
         loss[test] = [-row[place[name]] if name in place else np.nan for row, name in rows]
-    return right.mean(), right.std() / np.sqrt(len(y)), float(np.nanmean(loss))
+    error = right.std() / np.sqrt(len(y))
+    return Figures(right.mean(), error, float(np.nanmean(loss)), calibration_error(confidence, right))
 
 
 def quality() -> None:
-    print("\n### Ten folds, accuracy ± standard error / log-loss in nats\n")
+    print("\n### Ten folds, accuracy ± standard error / log-loss in nats / calibration error\n")
     print(
         "| table | plausible | scikit-learn, numbers and categories "
         "| scikit-learn, every column read as a category | scikit-learn, only the numbers |"
@@ -198,13 +214,15 @@ def quality() -> None:
             if make is None:
                 cells.append("–")
                 continue
-            accuracy, error, loss = figures(make, frame, y)
-            cells.append(f"{accuracy:.3f} ± {error:.3f} / {loss:.3f}")
+            cells.append(str(figures(make, frame, y)))
         print(f"| {name.split('.')[0]} | {' | '.join(cells)} |", flush=True)
 
 
 def gaps() -> None:
-    print("\n### What mixed columns and gaps add: ten folds, accuracy ± standard error / log-loss in nats\n")
+    print(
+        "\n### What mixed columns and gaps add: ten folds, accuracy ± standard error / log-loss in nats "
+        "/ calibration error\n"
+    )
     print("| columns and gaps | adult | house_votes_84 |\n|---|---|---|")
     tables = {name: read(name) for name in ("adult.csv.gz", "house_votes_84.csv")}
     makers: dict[str, Callable[[], Any]] = {
@@ -221,8 +239,7 @@ def gaps() -> None:
             if what.endswith("numbers") and not numeric(frame):
                 cells.append("–")
                 continue
-            accuracy, error, loss = figures(make, frame, y)
-            cells.append(f"{accuracy:.4f} ± {error:.4f} / {loss:.4f}")
+            cells.append(str(figures(make, frame, y)))
         print(f"| {what} | {' | '.join(cells)} |", flush=True)
     for name, (frame, _) in tables.items():
         gaps_here, rows = frame.isna().sum().sum(), frame.isna().any(axis=1).sum()
@@ -231,7 +248,7 @@ def gaps() -> None:
 
 def classifiers() -> None:
     """Naive Bayes, tree-augmented and averaged one-dependence, beside their peers in the same folds."""
-    print("\n### Ten folds, accuracy ± standard error / log-loss in nats\n")
+    print("\n### Ten folds, accuracy ± standard error / log-loss in nats / calibration error\n")
     makers: dict[str, Callable[[], Any]] = {
         "naive Bayes": Ours,
         "tan": lambda: Ours(model="tan"),
@@ -243,13 +260,12 @@ def classifiers() -> None:
     print(f"|{'---|' * (len(makers) + 2)}")
     for name in SETS:
         frame, y = read(name)
-        found: dict[str, tuple[float, float, float]] = {}
+        found: dict[str, Figures] = {}
         cells = []
         for who, make in makers.items():
             try:
                 found[who] = figures(make, frame, y)
-                accuracy, error, loss = found[who]
-                cells.append(f"{accuracy:.3f} ± {error:.3f} / {loss:.3f}")
+                cells.append(str(found[who]))
             except Exception as error:
                 cells.append(f"{type(error).__name__}: {str(error)[:40]}")
         plain = found["scikit-learn"]
@@ -298,10 +314,10 @@ def files(times: int) -> None:
     """
     frame, y = read("adult.csv.gz")
     frame["income"] = y
-    print("\n### adult from files: seconds, and MB above what the process held before\n")
+    print(f"\n### adult from files: seconds, and MB above what the process held before; medians of {ROUNDS} rounds\n")
     print(
-        "| | rows | DuckDB to Arrow | DuckDB hashes | learn | classify | learn MB | classify MB |\n"
-        "|---|---|---|---|---|---|---|---|"
+        "| | rows | DuckDB to Arrow | DuckDB hashes | learn | classify | learn, times Arrow | classify, times Arrow "
+        "| learn MB | classify MB |\n|---|---|---|---|---|---|---|---|---|---|"
     )
     with tempfile.TemporaryDirectory() as folder:
         model = f"{folder}/adult.plausible"
@@ -313,21 +329,25 @@ def files(times: int) -> None:
                 duckdb.sql(f"copy (from many) to '{path}'")
                 del many
                 apart(path, model, "scan")  # the file is in the cache of the system from here on
-                scan, hashes, learn, ask = (apart(path, model, what) for what in ("scan", "hash", "learn", "classify"))
+                rounds = [
+                    [apart(path, model, what) for what in ("scan", "hash", "learn", "classify")] for _ in range(ROUNDS)
+                ]
+                seconds = np.array([[figure for figure, _ in one] for one in rounds])
+                ratios = np.median(seconds / seconds[:, :1], axis=0)
+                scan, hashes, learn, ask = np.median(seconds, axis=0)
+                memory = np.median([[held for _, held in one] for one in rounds], axis=0)
                 print(
-                    f"| {kind} | {len(y) * n:,} | {scan[0]:.2f} | {hashes[0]:.2f} "
-                    f"| {learn[0]:.2f} | {ask[0]:.2f} | {learn[1]:.0f} | {ask[1]:.0f} |",
+                    f"| {kind} | {len(y) * n:,} | {scan:.2f} | {hashes:.2f} | {learn:.2f} | {ask:.2f} "
+                    f"| {ratios[2]:.2f} | {ratios[3]:.2f} | {memory[2]:.0f} | {memory[3]:.0f} |",
                     flush=True,
                 )
 
 
 def apart(path: str, model: str, what: str) -> tuple[float, float]:
-    """Seconds, and MB above the start, of a process of its own: the least of three."""
-    runs = []
-    for _ in range(3):
-        done = subprocess.run([sys.executable, __file__, "alone", path, model, what], capture_output=True, check=True)
-        runs.append(tuple(map(float, done.stdout.split())))
-    return min(run[0] for run in runs), min(run[1] for run in runs)
+    """Seconds, and MB above the start, of a process of its own."""
+    done = subprocess.run([sys.executable, __file__, "alone", path, model, what], capture_output=True, check=True)
+    seconds, held = map(float, done.stdout.split())
+    return seconds, held
 
 
 def alone(path: str, model: str, what: str) -> None:
@@ -346,7 +366,8 @@ def alone(path: str, model: str, what: str) -> None:
 
     learn = partial(plausible.learn, path, target="income")
     work: Callable[[], Any] = {"scan": scan, "hash": hashes, "learn": learn, "classify": ask}[what]
-    plausible.learn([{"a": i, "class": "xy"[i % 2]} for i in range(40)], target="class")  # what loads when first used
+    few = [{"a": i % 7 / 2, "b": "uvw"[i % 3], "class": "xy"[i % 2]} for i in range(40)]
+    plausible.learn(few, target="class")  # what loads when first used
     before = peak()
     seconds, _ = timed(work)
     print(seconds, (peak() - before) / 2**20)

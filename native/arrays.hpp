@@ -42,6 +42,7 @@ Out<T> out(std::vector<T>&& from, std::initializer_list<std::size_t> shape) {
 // What is changed in place.
 template <class T>
 using Changed = nanobind::ndarray<T, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+using Tallies = nanobind::ndarray<std::uint64_t, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 
 // What numpy, whose import takes longer than a short answer, is not needed for: it speaks the buffer protocol.
 template <class T>

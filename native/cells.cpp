@@ -5,9 +5,11 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <variant>
 
 #include "arrays.hpp"
 #include "module.hpp"
+#include "tally.hpp"
 #include "texts.hpp"
 
 namespace {
@@ -111,58 +113,119 @@ void count_codes(arrays::Changed<double> counts, arrays::In<std::int32_t, 1> cel
         each([&](std::size_t i, std::size_t cell) { count[cell] += weight[i]; });
         return;
     }
-    constexpr std::size_t lanes = 4, most = 4096;  // one cell is not waited for while it is written
-    if (states * classes > most || rows < most) {
+    constexpr std::size_t most = 4096;
+    const Bounds codes_in = bounds(code, rows), labels_in = bounds(label, rows);
+    if (states * classes > most || rows < most || codes_in.least < missing || codes_in.most >= static_cast<std::int64_t>(known) ||
+        labels_in.least < 0 || labels_in.most >= static_cast<std::int64_t>(classes)) {
         each([&](std::size_t, std::size_t cell) { count[cell] += 1; });
         return;
     }
-    std::vector<std::uint32_t> own(lanes * states * classes);
-    each([&](std::size_t i, std::size_t cell) { ++own[cell * lanes + i % lanes]; });
-    for (std::size_t cell = 0; cell < states * classes; ++cell)
-        for (std::size_t lane = 0; lane < lanes; ++lane) count[cell] += own[cell * lanes + lane];
-}
-
-// Adds the row of the table that each code names to the row's scores; negative codes add nothing.
-void add_table(arrays::Changed<double> scores, arrays::In<std::int32_t, 1> cells, arrays::In<double, 2> table, int threads) {
-    const std::size_t rows = scores.shape(0), classes = scores.shape(1), states = table.shape(0);
-    if (cells.size() != rows || table.shape(1) != classes) throw nb::value_error("scores, codes and table differ in shape");
-    const nb::gil_scoped_release release;
-    constexpr std::size_t block = 4096;
-    share((rows + block - 1) / block, 1, threads, [&](int, std::size_t b) {
-        for (std::size_t i = b * block; i < std::min(rows, (b + 1) * block); ++i) {
-            const std::int32_t code = cells.data()[i];
-            if (code < 0) continue;
-            if (static_cast<std::size_t>(code) >= states) throw std::invalid_argument("a code is out of range");
-            const double* add = table.data() + static_cast<std::size_t>(code) * classes;
-            double* to = scores.data() + i * classes;
-            for (std::size_t c = 0; c < classes; ++c) to[c] += add[c];
-        }
-    });
-}
-
-// Adds ln of the normal density with each class's mean and variance to the row's scores; NaN adds nothing.
-void add_normal(arrays::Changed<double> scores, arrays::In<double, 1> values, arrays::In<double, 1> mean, arrays::In<double, 1> rest,
-                arrays::In<double, 1> variance, int threads) {
-    const std::size_t rows = scores.shape(0), classes = scores.shape(1);
-    if (values.size() != rows || mean.size() != classes || rest.size() != classes || variance.size() != classes)
-        throw nb::value_error("scores, values, means and variances differ in shape");
-    const nb::gil_scoped_release release;
-    std::vector<double> start(classes), half(classes);
-    for (std::size_t c = 0; c < classes; ++c) {
-        start[c] = -0.5 * std::log(2 * 3.14159265358979323846 * variance.data()[c]);
-        half[c] = 0.5 / variance.data()[c];
+    std::vector<std::int32_t> start(known + 1, static_cast<std::int32_t>(states * classes));  // of a code's cells; the last for none
+    for (std::size_t k = 0; k < known; ++k) {
+        const std::int32_t at = place ? place[k] : static_cast<std::int32_t>(k);
+        if (at >= static_cast<std::int32_t>(states)) throw std::invalid_argument("a code or class index is out of range");
+        if (at >= 0) start[k + 1] = at * static_cast<std::int32_t>(classes);
     }
-    constexpr std::size_t block = 4096;
-    share((rows + block - 1) / block, 1, threads, [&](int, std::size_t b) {
-        for (std::size_t i = b * block; i < std::min(rows, (b + 1) * block); ++i) {
-            const double x = values.data()[i];
+    Tally own((states + 1) * classes);
+    own.count(rows, [&](std::size_t i) { return start[static_cast<std::size_t>(code[i] + 1)] + label[i]; });
+    for (std::size_t cell = 0; cell < states * classes; ++cell) count[cell] += static_cast<double>(own[cell]);
+}
+
+// Rows of scores, and for each how many cells were there and how many of them told.
+struct Rows {
+    std::size_t size, classes;
+    double* scores;
+    std::uint64_t *present, *known;
+};
+
+// A column of codes: each adds the row of the table that it names; those that don't tell, and `unknown`, add nothing.
+struct Coded {
+    arrays::Ints codes;
+    arrays::In<double, 2> table;
+    arrays::In<bool, 1> tells;
+
+    Coded(const nb::tuple& of, const Rows& rows)
+        : codes(nb::cast<arrays::Ints>(of[0])), table(nb::cast<arrays::In<double, 2>>(of[1])), tells(nb::cast<arrays::In<bool, 1>>(of[2])) {
+        if (codes.size() != rows.size || table.shape(1) != rows.classes || tells.size() != table.shape(0))
+            throw nb::value_error("scores, codes and table differ in shape");
+    }
+
+    void add(const Rows& rows, std::size_t first, std::size_t last) const {
+        const std::size_t classes = rows.classes, states = table.shape(0);
+        const std::int32_t* const code = codes.data();
+        const double* const logs = table.data();
+        const bool* const telling = tells.data();
+        for (std::size_t i = first; i < last; ++i) {
+            if (code[i] == missing) continue;
+            ++rows.present[i];
+            if (code[i] < 0) continue;
+            const auto state = static_cast<std::size_t>(code[i]);
+            if (state >= states) throw std::invalid_argument("a code is out of range");
+            if (!telling[state]) continue;
+            ++rows.known[i];
+            const double* from = logs + state * classes;
+            double* to = rows.scores + i * classes;
+            for (std::size_t c = 0; c < classes; ++c) to[c] += from[c];
+        }
+    }
+};
+
+// ln(1 + x) for x >= 0; small ones by the series.
+double log_of_more(double x) {
+    if (x > 0.01) return std::log1p(x);
+    double sum = -1.0 / 8;
+    for (int k = 7; k > 0; --k) sum = sum * x + (k % 2 ? 1.0 : -1.0) / k;
+    return sum * x;
+}
+
+// A column of numbers: each adds its log density in each class, start - power ln(1 + (x - mean)^2 / scale), or
+// start - (x - mean)^2 / scale where power is infinite; NaN and a column without means add nothing.
+struct Numbers {
+    arrays::Doubles values, mean, rest, start, scale, power;
+
+    Numbers(const nb::tuple& of, const Rows& rows) {
+        arrays::Doubles* const to[] = {&values, &mean, &rest, &start, &scale, &power};
+        for (std::size_t k = 0; k < 6; ++k) *to[k] = nb::cast<arrays::Doubles>(of[k]);
+        const bool fits = std::all_of(to + 1, to + 6, [&](const auto* array) { return array->size() == mean.size(); });
+        if (values.size() != rows.size || !fits || (mean.size() && mean.size() != rows.classes))
+            throw nb::value_error("scores, values and densities differ in shape");
+    }
+
+    void add(const Rows& rows, std::size_t first, std::size_t last) const {
+        const std::size_t classes = mean.size();
+        const double *const value = values.data(), *const middle = mean.data(), *const more = rest.data(), *const begin = start.data();
+        const double *const width = scale.data(), *const times = power.data();
+        for (std::size_t i = first; i < last; ++i) {
+            const double x = value[i];
             if (std::isnan(x)) continue;
-            double* to = scores.data() + i * classes;
+            ++rows.present[i];
+            if (!classes) continue;
+            ++rows.known[i];
+            double* to = rows.scores + i * classes;
             for (std::size_t c = 0; c < classes; ++c) {
-                const double off = (x - mean.data()[c]) - rest.data()[c];
-                to[c] += start[c] - half[c] * off * off;
+                const double off = (x - middle[c]) - more[c];
+                const double far = off * off / width[c];
+                to[c] += begin[c] - (std::isinf(times[c]) ? far : times[c] * log_of_more(far));
             }
         }
+    }
+};
+
+void add_columns(arrays::Changed<double> scores, arrays::Tallies present, arrays::Tallies known, const std::vector<nb::tuple>& columns,
+                 int threads) {
+    const Rows rows{scores.shape(0), scores.shape(1), scores.data(), present.data(), known.data()};
+    if (present.size() != rows.size || known.size() != rows.size) throw nb::value_error("scores and tallies differ in length");
+    std::vector<std::variant<Coded, Numbers>> held;
+    for (const nb::tuple& column : columns) {
+        if (column.size() == 3) held.emplace_back(Coded(column, rows));
+        else if (column.size() == 6) held.emplace_back(Numbers(column, rows));
+        else throw nb::value_error("a column is (codes, table, tells) or (values, mean, rest, start, scale, power)");
+    }
+    const nb::gil_scoped_release release;
+    constexpr std::size_t block = 2048;  // whose scores stay in the first cache
+    share((rows.size + block - 1) / block, 1, threads, [&](int, std::size_t b) {
+        for (const auto& column : held)
+            std::visit([&](const auto& one) { one.add(rows, b * block, std::min(rows.size, (b + 1) * block)); }, column);
     });
 }
 
@@ -177,9 +240,9 @@ void bind_cells(nb::module_& m) {
     m.def("count_codes", &count_codes, "counts"_a, "codes"_a, "labels"_a, "weights"_a = nb::none(), "places"_a = nb::none(),
           "Add each row's weight to counts[places[code], label], or counts[code, label] without places; what is negative "
           "takes no part.");
-    m.def("add_table", &add_table, "scores"_a, "codes"_a, "table"_a, "threads"_a = 1,
-          "Add table[code] to each row of scores; negative codes add nothing.");
-    m.def("add_normal", &add_normal, "scores"_a, "values"_a, "mean"_a, "rest"_a, "variance"_a, "threads"_a = 1,
-          "Add the log density of each class's normal distribution, whose mean is mean + rest, to each row of scores; NaN "
-          "adds nothing.");
+    m.def("add_columns", &add_columns, "scores"_a, "present"_a, "known"_a, "columns"_a, "threads"_a = 1,
+          "Add what each cell says to its row of scores, and count the cells that are there and those that tell. A column is "
+          "(codes, table, tells): table[code] is added where tells[code], a code of -1 is missing, one of -2 there but unknown; or "
+          "(values, mean, rest, start, scale, power): start - power ln(1 + (x - mean - rest)^2 / scale), or start - (x - mean - "
+          "rest)^2 / scale where power is infinite; NaN is missing, and without means the column tells nothing.");
 }

@@ -11,6 +11,7 @@
 
 #include "arrays.hpp"
 #include "module.hpp"
+#include "tally.hpp"
 
 namespace nb = nanobind;
 
@@ -29,11 +30,21 @@ public:
         if (labels.size() != values.size() || (weights && weights->size() != values.size()))
             throw nb::value_error("values, labels and weights must be of one length");
         const nb::gil_scoped_release release;
-        for (std::size_t i = 0; i < values.size(); ++i) {
+        const Bounds labels_in = bounds(labels.data(), labels.size());
+        if (labels_in.least < 0) throw std::invalid_argument("a class index is out of range");
+        const double common = weights ? std::numeric_limits<double>::quiet_NaN() : majority(values.data(), values.size());
+        Tally often(static_cast<std::size_t>(labels_in.most + 1) + 1);  // the last for all that is counted one by one
+        const auto rest = static_cast<std::size_t>(labels_in.most + 1);
+        often.count(values.size(), [&](std::size_t i) {
             const double value = values.data()[i];
-            if (labels.data()[i] < 0 || std::isinf(value)) throw std::invalid_argument("a class index is out of range, or a value is infinite");
-            if (!std::isnan(value)) add(ordered(value) >> level_, static_cast<std::size_t>(labels.data()[i]), weights ? weights->data()[i] : 1);
-        }
+            const auto label = static_cast<std::size_t>(labels.data()[i]);
+            if (value == common) return label;
+            if (std::isinf(value)) throw std::invalid_argument("a value is infinite");
+            if (!std::isnan(value)) add(ordered(value) >> level_, label, weights ? weights->data()[i] : 1);
+            return rest;
+        });
+        for (std::size_t c = 0; c < rest; ++c)
+            if (often[c]) add(ordered(common) >> level_, c, static_cast<double>(often[c]));
     }
 
     // Adds other counts, whose class i is class to[i] here.
@@ -78,6 +89,18 @@ private:
         return std::isfinite(value) ? value : std::copysign(std::numeric_limits<double>::max(), order < 0 ? -1.0 : 1.0);
     }
 
+    // The value that more than half of the first rows have, if there is one: columns that need cutting often have it in most.
+    static double majority(const double* values, std::size_t rows) {
+        constexpr std::size_t looked_at = 64;
+        double found = std::numeric_limits<double>::quiet_NaN();
+        std::size_t lead = 0;
+        for (std::size_t i = 0; i < std::min(rows, looked_at); ++i) {  // Boyer and Moore 1991
+            if (!lead) found = values[i];
+            lead = values[i] == found ? lead + 1 : lead - 1;
+        }
+        return std::isinf(found) ? std::numeric_limits<double>::quiet_NaN() : found;
+    }
+
     std::size_t slot(std::int64_t key) const {
         std::size_t at = static_cast<std::uint64_t>(key) * 0x9E3779B97F4A7C15u >> 20 & (slots_.size() - 1);
         while (slots_[at] != empty && keys_[slots_[at]] != key) at = (at + 1) & (slots_.size() - 1);
@@ -87,10 +110,6 @@ private:
     void add(std::int64_t key, std::size_t label, double weight) {
         if (label >= width_) widen(std::max(label + 1, 2 * width_));
         classes_ = std::max(classes_, label + 1);
-        if (last_ < keys_.size() && keys_[last_] == key) {  // columns that need cutting often hold one value in most rows
-            counts_[last_ * width_ + label] += weight;
-            return;
-        }
         std::size_t at = slot(key);
         if (slots_[at] == empty) {
             if (keys_.size() == most_) {
@@ -106,8 +125,7 @@ private:
                 at = slot(key);
             }
         }
-        last_ = slots_[at];
-        counts_[last_ * width_ + label] += weight;
+        counts_[slots_[at] * width_ + label] += weight;
     }
 
     void widen(std::size_t width) {
@@ -143,7 +161,7 @@ private:
 
     std::size_t most_;
     int level_ = 0;
-    std::size_t classes_ = 0, width_ = 1, last_ = 0;
+    std::size_t classes_ = 0, width_ = 1;
     std::vector<std::int64_t> keys_;
     std::vector<double> counts_;  // width_ for each key
     std::vector<std::uint32_t> slots_;

@@ -12,8 +12,7 @@
 #include "descent.hpp"
 #include "lanes.hpp"
 #include "module.hpp"
-
-namespace nb = nanobind;
+#include "texts.hpp"
 
 namespace {
 
@@ -32,7 +31,7 @@ double sharpness(double away, double power) { return power == 0 ? 1 : std::exp(s
 // ln p of the classes in `order`, in that order, and the most probable; of rows in which no class is possible, `fallback`.
 nb::tuple log_posteriors(Given<double, 2> scores, const std::vector<std::size_t>& order, const std::vector<double>& fallback,
                          Given<std::uint64_t> lengths, std::optional<Given<std::uint64_t>> known, double power, double mean_log_length,
-                         double tail, double flat, const std::vector<double>& bias, double factor) {
+                         double tail, double flat, const std::vector<double>& bias, double factor, int threads) {
     if (order.empty() || fallback.size() != order.size()) throw nb::value_error("one fallback a class is needed");
     if (lengths.shape(0) != scores.shape(0)) throw nb::value_error("one length a row is needed");
     if (known && known->shape(0) != scores.shape(0)) throw nb::value_error("the known terms of each row are needed");
@@ -42,40 +41,61 @@ nb::tuple log_posteriors(Given<double, 2> scores, const std::vector<std::size_t>
     const std::size_t rows = scores.shape(0), classes = order.size();
     std::vector<double> out(rows * classes);
     std::vector<std::uint64_t> best(rows), undefined;
-    const auto log_sum = [classes](const double* u, double most, double times) {
-        double sum = 0;
-        for (std::size_t k = 0; k < classes; ++k) sum += std::exp(times * (u[k] - most));
-        return times * most + std::log(sum);
+    std::vector<char> impossible(rows);
+    const auto link = [&](std::size_t first, std::size_t last) {
+        std::vector<double> sharp(classes), flattened(classes);
+        const double log_rest = std::log1p(-tail), log_tail = std::log(tail);
+        std::optional<std::uint64_t> length;
+        double sharper = 1;
+        for (std::size_t i = first; i < last; ++i) {
+            const double* from = scores.data() + i * scores.shape(1);
+            if (power != 0 && length != lengths(i)) {
+                length = lengths(i);
+                sharper = sharpness(std::log(static_cast<double>(std::max<std::uint64_t>(*length, 1))) - mean_log_length, power);
+            }
+            double* to = out.data() + i * classes;
+            for (std::size_t k = 0; k < classes; ++k) {
+                to[k] = (from[order[k]] * factor + (bias.empty() ? 0 : bias[k])) * sharper;
+                if (to[k] > to[best[i]]) best[i] = k;
+            }
+            impossible[i] = !(to[best[i]] > -std::numeric_limits<double>::infinity());
+            const bool by_prior = impossible[i] || (known && (*known)(i) == 0);
+            if (by_prior) {
+                std::copy(fallback.begin(), fallback.end(), to);
+                best[i] = static_cast<std::size_t>(std::max_element(to, to + classes) - to);
+            }
+            const double most = to[best[i]];
+            const auto exponentials = [&](double times, std::vector<double>& of) {
+                double sum = 0;
+                for (std::size_t k = 0; k < classes; ++k) sum += of[k] = to[k] == most ? 1 : std::exp(times * (to[k] - most));
+                return sum;
+            };
+            const double over = exponentials(1, sharp);
+            if (tail == 0 || by_prior) {
+                const double log_over = most + std::log(over);
+                for (std::size_t k = 0; k < classes; ++k) to[k] -= log_over;
+                continue;
+            }
+            const double flat_over = exponentials(flat, flattened);
+            for (std::size_t k = 0; k < classes; ++k) {
+                const double p = (1 - tail) / over * sharp[k] + tail / flat_over * flattened[k];
+                if (p > 1e-280) {
+                    to[k] = std::log(p);
+                    continue;
+                }
+                const double a = log_rest + (to[k] - most) - std::log(over), b = log_tail + flat * (to[k] - most) - std::log(flat_over);
+                const double larger = std::max(a, b);
+                to[k] = larger == -std::numeric_limits<double>::infinity() ? larger : larger + std::log1p(std::exp(std::min(a, b) - larger));
+            }
+        }
     };
-    for (std::size_t i = 0; i < rows; ++i) {
-        const double* from = scores.data() + i * scores.shape(1);
-        const double length = static_cast<double>(std::max<std::uint64_t>(lengths(i), 1));
-        const double sharp = sharpness(std::log(length) - mean_log_length, power);
-        double* to = out.data() + i * classes;
-        for (std::size_t k = 0; k < classes; ++k) {
-            to[k] = (from[order[k]] * factor + (bias.empty() ? 0 : bias[k])) * sharp;
-            if (to[k] > to[best[i]]) best[i] = k;
-        }
-        const bool impossible = !(to[best[i]] > -std::numeric_limits<double>::infinity());
-        if (impossible) undefined.push_back(i);
-        const bool by_prior = impossible || (known && (*known)(i) == 0);
-        if (by_prior) {
-            std::copy(fallback.begin(), fallback.end(), to);
-            best[i] = static_cast<std::size_t>(std::max_element(to, to + classes) - to);
-        }
-        const double most = to[best[i]];
-        const double over = log_sum(to, most, 1);
-        if (tail == 0 || by_prior) {
-            for (std::size_t k = 0; k < classes; ++k) to[k] -= over;
-            continue;
-        }
-        const double flat_over = log_sum(to, most, flat);
-        for (std::size_t k = 0; k < classes; ++k) {
-            const double a = std::log1p(-tail) + to[k] - over, b = std::log(tail) + flat * to[k] - flat_over;
-            const double larger = std::max(a, b);
-            to[k] = larger == -std::numeric_limits<double>::infinity() ? larger : larger + std::log1p(std::exp(std::min(a, b) - larger));
-        }
+    {
+        const nb::gil_scoped_release release;
+        constexpr std::size_t block = 4096;
+        share((rows + block - 1) / block, 1, threads, [&](int, std::size_t b) { link(b * block, std::min(rows, (b + 1) * block)); });
     }
+    for (std::size_t i = 0; i < rows; ++i)
+        if (impossible[i]) undefined.push_back(i);
     return nb::make_tuple(arrays::holding<Matrix>(std::move(out), {rows, classes}), arrays::holding<Counts>(std::move(best), {rows}), undefined);
 }
 
@@ -212,6 +232,7 @@ void bind_link(nb::module_& m) {
     using namespace nb::literals;
     m.def("log_posteriors", &log_posteriors, "scores"_a, "order"_a, "fallback"_a, "lengths"_a, "known"_a = nb::none(),
           "power"_a = 0.0, "mean_log_length"_a = 0.0, "tail"_a = 0.0, "flat"_a = 1.0, "bias"_a = std::vector<double>{}, "factor"_a = 1.0,
+          "threads"_a = 1,
           "Of each row of scores: ln P(c given text) of the classes in `order`, the position of the largest (the first of "
           "equals), and the rows in which no class is possible, which get `fallback`, as do rows with no known term.");
     m.def("fit_link", &fit_link, "scores"_a, "away"_a, "truth"_a, "shares"_a, "start"_a, "usual"_a, "hold"_a, "lower"_a, "upper"_a,

@@ -11,6 +11,7 @@
 #include "arrays.hpp"
 #include "exact_sum.hpp"
 #include "module.hpp"
+#include "tally.hpp"
 
 namespace nb = nanobind;
 
@@ -26,16 +27,13 @@ public:
         const std::size_t rows = values.size();
         const double* value = values.data();
         const std::int32_t* label = labels.data();
-        std::int32_t least = 0, most = -1;
+        const Bounds labels_in = bounds(label, rows);
+        if (labels_in.least < 0) throw std::invalid_argument("a class index is out of range");
         bool infinite = false;
-        for (std::size_t i = 0; i < rows; ++i) {
-            least = std::min(least, label[i]);
-            most = std::max(most, label[i]);
-            infinite |= std::abs(value[i]) == std::numeric_limits<double>::infinity();
-        }
-        if (least < 0) throw std::invalid_argument("a class index is out of range");
+        for (std::size_t i = 0; i < rows; ++i) infinite |= std::abs(value[i]) == std::numeric_limits<double>::infinity();
         if (infinite) throw std::invalid_argument("a value is infinite");
-        if (most >= 0) reach(static_cast<std::size_t>(most));
+        reach(static_cast<std::size_t>(labels_in.most + 1));
+        if (!weights && count_few(value, label, rows)) return;
         constexpr std::size_t lanes = 4;  // one sum is not waited for while it is written
         std::vector<Whole> whole(lanes * classes_.size());
         for (std::size_t i = 0; i < rows; ++i) {
@@ -50,7 +48,7 @@ public:
     void add(const Moments& other, const std::vector<std::size_t>& to, int sign) {
         if (to.size() < other.classes_.size()) throw nb::value_error("each class must be given a place");
         for (std::size_t c = 0; c < other.classes_.size(); ++c) {
-            reach(to[c]);
+            reach(to[c] + 1);
             for (std::size_t power = 0; power < 3; ++power)
                 classes_[to[c]].of[power].add(other.classes_[c].of[power], sign);
         }
@@ -58,7 +56,7 @@ public:
 
     // Adds mantissa * 2^exponent to a sum.
     void deposit(std::size_t label, std::size_t power, std::int64_t mantissa, int exponent) {
-        reach(label);
+        reach(label + 1);
         if (power > 2 || exponent < -8000 || exponent > 8000) throw nb::value_error("a sum is out of range");
         classes_[label].of[power].add(mantissa, exponent);
     }
@@ -85,10 +83,13 @@ private:
             if (!(std::abs(value) < 2147483648.0)) return false;
             const auto x = static_cast<std::int64_t>(value);
             if (static_cast<double>(x) != value) return false;
-            ++n;
-            sum += x;
-            squares += x * x;
+            add(x, 1);
             return true;
+        }
+        void add(std::int64_t x, std::int64_t times) {
+            n += times;
+            sum += Wide{times} * x;
+            squares += Wide{times} * (x * x);
         }
     };
 
@@ -117,8 +118,31 @@ private:
         }
     };
 
-    void reach(std::size_t label) {
-        if (label >= classes_.size()) classes_.resize(label + 1);
+    void reach(std::size_t classes) {
+        if (classes > classes_.size()) classes_.resize(classes);
+    }
+
+    // Counts many rows of few whole numbers by number; false where they aren't.
+    bool count_few(const double* value, const std::int32_t* label, std::size_t rows) {
+        constexpr std::size_t most = 4096;
+        if (rows < most) return false;
+        const Bounds numbers = whole_bounds(value, rows);
+        const std::size_t classes = classes_.size(), span = static_cast<std::size_t>(numbers.span());
+        if (!span || span * classes > most) return false;
+        const auto least = static_cast<double>(numbers.least);
+        const std::size_t none = span * classes;
+        Tally tally(none + 1);
+        tally.count(rows, [&](std::size_t i) {
+            const double x = value[i];
+            return std::isnan(x) ? none : static_cast<std::size_t>(static_cast<std::int32_t>(x - least)) * classes + static_cast<std::size_t>(label[i]);
+        });
+        for (std::size_t c = 0; c < classes; ++c) {
+            Whole whole;
+            for (std::size_t k = 0; k < span; ++k)
+                if (const std::uint64_t times = tally[k * classes + c]) whole.add(numbers.least + static_cast<std::int64_t>(k), static_cast<std::int64_t>(times));
+            classes_[c].add(whole);
+        }
+        return true;
     }
 
     std::vector<Sums> classes_;

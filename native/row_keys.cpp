@@ -1,12 +1,15 @@
 // A key for each row that depends on nothing but its values.
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "arrays.hpp"
 #include "keys.hpp"
 #include "module.hpp"
+#include "tally.hpp"
+#include "wide.hpp"
 
 namespace nb = nanobind;
 
@@ -37,41 +40,70 @@ nb::object items(nb::handle sequence) {
     return out;
 }
 
+// A column, of which each row has a number: by its code, or of its own.
+struct Column {
+    arrays::Ints codes;
+    arrays::Doubles numbers;
+    std::vector<std::uint64_t> hashes;  // of a code at its place + 1, else of a row
+
+    void add(std::uint64_t* keys, std::size_t first, std::size_t size) const;
+};
+
+std::uint64_t joined(std::uint64_t key, std::uint64_t value) {
+    const std::uint64_t mixed = (key ^ value) * spread;
+    return mixed ^ mixed >> 32;
+}
+
+WIDE void add_codes(std::uint64_t* keys, const std::int32_t* codes, const std::uint64_t* hashes, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) keys[i] = joined(keys[i], hashes[codes[i] + 1]);
+}
+
+WIDE void add_numbers(std::uint64_t* keys, const double* numbers, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) keys[i] = joined(keys[i], of_number(numbers[i]));
+}
+
+void Column::add(std::uint64_t* keys, std::size_t first, std::size_t size) const {
+    if (codes.is_valid()) add_codes(keys, codes.data() + first, hashes.data(), size);
+    else if (numbers.is_valid()) add_numbers(keys, numbers.data() + first, size);
+    else
+        for (std::size_t i = 0; i < size; ++i) keys[i] = joined(keys[i], hashes[first + i]);
+}
+
 // Columns are sequences of values, arrays of float64, or (codes, states).
 arrays::Out<std::uint64_t> row_keys(const std::vector<nb::object>& columns, std::size_t rows, nb::handle text) {
-    std::vector<std::uint64_t> keys(rows);
-    const auto add = [&](std::size_t i, std::uint64_t value) {
-        const std::uint64_t key = (keys[i] ^ value) * spread;
-        keys[i] = key ^ key >> 32;
-    };
+    std::vector<Column> held;
     const auto check = [&](std::size_t size) {
         if (size != rows) throw nb::value_error("the columns differ in length");
     };
     for (const nb::object& column : columns) {
-        arrays::Doubles numbers;
+        Column& to = held.emplace_back();
         if (nb::isinstance<nb::tuple>(column)) {
-            const auto codes = nb::cast<arrays::Ints>(column[0]);
+            to.codes = nb::cast<arrays::Ints>(column[0]);
             const nb::object states = items(column[1]);
             const auto size = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(states.ptr()));
-            std::vector<std::uint64_t> hashes(size);
-            check(codes.size());
-            for (std::size_t i = 0; i < rows; ++i) {
-                if (codes.data()[i] < 0) continue;
-                const auto code = static_cast<std::size_t>(codes.data()[i]);
-                if (code >= size) throw nb::value_error("a code is out of range");
-                if (!hashes[code]) hashes[code] = of_value(PySequence_Fast_GET_ITEM(states.ptr(), static_cast<Py_ssize_t>(code)), text.ptr());
-            }
-            const nb::gil_scoped_release release;
-            for (std::size_t i = 0; i < rows; ++i) add(i, codes.data()[i] < 0 ? 0 : hashes[static_cast<std::size_t>(codes.data()[i])]);
-        } else if (nb::try_cast(column, numbers)) {
-            check(numbers.size());
-            const nb::gil_scoped_release release;
-            for (std::size_t i = 0; i < rows; ++i) add(i, of_number(numbers.data()[i]));
+            check(to.codes.size());
+            const Bounds codes_in = bounds(to.codes.data(), rows);
+            if (codes_in.least < -1 || codes_in.most >= static_cast<std::int64_t>(size)) throw nb::value_error("a code is out of range");
+            std::vector<char> used(size + 1);
+            for (std::size_t i = 0; i < rows; ++i) used[static_cast<std::size_t>(to.codes.data()[i] + 1)] = 1;
+            to.hashes.resize(size + 1);
+            for (std::size_t k = 0; k < size; ++k)
+                if (used[k + 1]) to.hashes[k + 1] = of_value(PySequence_Fast_GET_ITEM(states.ptr(), static_cast<Py_ssize_t>(k)), text.ptr());
+        } else if (nb::try_cast(column, to.numbers)) {
+            check(to.numbers.size());
         } else {
             const nb::object values = items(column);
             check(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(values.ptr())));
-            for (std::size_t i = 0; i < rows; ++i) add(i, of_value(PySequence_Fast_GET_ITEM(values.ptr(), static_cast<Py_ssize_t>(i)), text.ptr()));
+            for (std::size_t i = 0; i < rows; ++i)
+                to.hashes.push_back(of_value(PySequence_Fast_GET_ITEM(values.ptr(), static_cast<Py_ssize_t>(i)), text.ptr()));
         }
+    }
+    std::vector<std::uint64_t> keys(rows);
+    {
+        const nb::gil_scoped_release release;
+        constexpr std::size_t block = 2048;
+        for (std::size_t first = 0; first < rows; first += block)
+            for (const Column& column : held) column.add(keys.data() + first, first, std::min(block, rows - first));
     }
     return arrays::out(std::move(keys), {rows});
 }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible import _native
 from plausible.bins import Histogram
 from plausible.categories import Categories, CategoryTable
 from plausible.cells import date_of
@@ -38,7 +39,7 @@ def estimated(counts: Counts, variables: Sequence[Variable], rules: Rules) -> di
     for variable in variables:
         family = counts.families[variable.name]
         if isinstance(family, Moments):
-            out[variable.name] = family.estimate(rules.floor, classes)
+            out[variable.name] = family.estimate(rules.floor, classes, student=rules.numbers == "student")
         elif isinstance(family, Categories):
             out[variable.name] = family.estimate(rules.smoothing_of(variable.name), classes)
     return out
@@ -95,15 +96,15 @@ def add_scores(
     if dependence is not None:
         numbers = dependence.add(scores, cells, None if own is None else (own.classes, own.weights))
         present, known = present + numbers[0], known + numbers[1]
-    for name, cpd in cpds.items():
-        if dependence is not None and name in dependence.names:
-            continue
-        if own is None:
-            there, says = cpd.add(scores, cells[name], threads)
-        else:
-            there, says = cpd.add_without(scores, cells[name], own.classes, own.weights, threads)
+    alone = {name: cpd for name, cpd in cpds.items() if dependence is None or name not in dependence.names}
+    if own is None:
+        parts = [cpd.part(cells[name]) for name, cpd in alone.items()]
+        _native.add_columns(scores, present, known, parts, threads)
+        return present, known
+    for name, cpd in alone.items():
+        there, tells = cpd.add_without(scores, cells[name], own.classes, own.weights)
         present += there
-        known += says
+        known += tells
     return present, known
 
 
@@ -124,8 +125,8 @@ def shares_of_cells(
     together = {} if dependence is None else dependence.shares(cells)
     for variable in variables:
         name, cpd = variable.name, cpds[variable.name]
-        scores = np.zeros((1, cpd.classes))
-        present, known = cpd.add(scores, cells[name])
+        scores, present, known = np.zeros((1, cpd.classes)), np.zeros(1, np.uint64), np.zeros(1, np.uint64)
+        _native.add_columns(scores, present, known, [cpd.part(cells[name])])
         if name in together:
             scores[0] = together[name]
         if present[0]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -202,16 +203,27 @@ class CategoryTable:
         out: Floats = np.where(self.known[:, None], self._estimate(self.counts, self.counts.sum(0), every, 0.0), 0.0)
         return out
 
-    def add(self, scores: Floats, cells: Any, threads: int = 1) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Add ln P(cell | class) to scores, shape (rows, classes). Where there was a cell, and where a known one."""
-        codes, present, known = self.read(cells)
+    @cached_property
+    def log_probabilities(self) -> Floats:
+        """ln P(state | class), shape (states + 1, classes); 0 for states that are not known, as is the last."""
+        out: Floats = np.zeros((len(self.counts) + 1, self.classes))
         with np.errstate(divide="ignore"):
-            table = np.log(self.probabilities())
-        _native.add_table(scores, np.where(known, codes, np.int32(-1)), table, threads)
-        return present, known
+            out[:-1][self.known] = np.log(self.probabilities()[self.known])
+        return out
+
+    def part(self, cells: Any) -> tuple[Codes, Floats, npt.NDArray[np.bool_]]:
+        """Codes, what each adds to the scores of classes, and which of them tell, for `_native.add_columns`."""
+        known = np.append(self.known, False)
+        if not isinstance(cells, Coded):
+            return self.family.codes(cells), self.log_probabilities, known
+        own = self.family.codes(cells.states)
+        if len(own) and (own == -1).any():
+            return np.append(own, np.int32(-1))[cells.codes], self.log_probabilities, known
+        own = np.maximum(own, -1)
+        return cells.codes, self.log_probabilities[own], known[own]
 
     def add_without(
-        self, scores: Floats, cells: Any, own: npt.NDArray[np.int32], weights: Floats, threads: int = 1
+        self, scores: Floats, cells: Any, own: npt.NDArray[np.int32], weights: Floats
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """The same from the counts less the row's own, whose class is `own`."""
         codes, present, known = self.read(cells)
@@ -227,10 +239,7 @@ class CategoryTable:
 
     def logs(self, codes: Codes) -> tuple[Floats, npt.NDArray[np.bool_]]:
         """ln P(state | class) of each row, 0 where its code is below 0, and where it is not."""
-        logs = np.zeros((len(codes), self.classes))
-        with np.errstate(divide="ignore"):
-            _native.add_table(logs, codes, np.log(self.probabilities()), 1)
-        return logs, codes >= 0
+        return self.log_probabilities[np.maximum(codes, -1)], codes >= 0
 
     def logs_without(
         self, codes: Codes, own: npt.NDArray[np.int32], weights: Floats

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 WEIGHT_UNIT = 2.0**-30
 """Weights are kept to this, so that they add up exactly in any order."""
+LARGEST = 1e150
+"""The largest number of a column in size: its square is still a number."""
 MOST_TIMES = 1 << 31
 """The largest weight of a row with text."""
 
@@ -95,11 +97,11 @@ def encoded(column: Any, variable: Variable, rows: int, place: Callable[[int], s
     if column is not None and variable.dates:
         column = _days(column, variable.name, place)
     numbers = np.full(rows, np.nan) if column is None else np.asarray(column, float)
-    infinite = np.isinf(numbers)
-    if infinite.any():
-        at = int(infinite.argmax())
+    if max(np.fmax.reduce(numbers, initial=0.0), -np.fmin.reduce(numbers, initial=0.0)) > LARGEST:
+        at = int((np.abs(numbers) > LARGEST).argmax())
+        limit = "" if np.isinf(numbers[at]) else f", beyond {LARGEST:g}"
         raise DataError(
-            f"{place(at)}: column {variable.name!r} holds {numbers[at]}; empty the cell, or leave the row out"
+            f"{place(at)}: column {variable.name!r} holds {numbers[at]}{limit}; empty the cell, or leave the row out"
         )
     if not variable.cuts:
         return numbers
@@ -163,8 +165,9 @@ def checked_weights(
     bad = ~((weights > 0) & np.isfinite(weights))
     if bad.any():
         at = int(bad.argmax())
+        what = "no weight" if np.isnan(weights[at]) else f"weight {column[at]:g}"
         raise DataError(
-            f"{place(at)}: weight {column[at]:g} in column {name!r}; weights are finite numbers above 0, "
+            f"{place(at)}: {what} in column {name!r}; weights are finite numbers above 0, "
             "so leave the row out or mend it"
         )
     if whole and (odd := (weights != np.rint(weights)) | (weights > MOST_TIMES)).any():

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from plausible.errors import CallError, PlausibleWarning, unknown
 from plausible.schema import Kind, Variable
 from plausible.sources import Source
+from plausible.sources.table import ROWS_TO_LOOK_AT
 from plausible.wording import quantity
 
 TARGET_NAMES = ("class", "label", "target", "category", "topic")
@@ -24,7 +25,6 @@ PAIRS = "pairs of columns"
 
 Look = Kind | Literal["mdl", "ignored"]
 
-ROWS_TO_LOOK_AT = 8192
 FEW = 10
 """Whole numbers with at most this many values, each seen five times or more on average, are categories."""
 
@@ -187,7 +187,7 @@ def _looked_at(source: Source, names: Sequence[str], said: Said) -> dict[str, st
         return {}
     cells: dict[str, list[str]] = {name: [] for name in unsaid}
     seen = 0
-    typed = source.typed(source, tuple(unsaid), frozenset()) if source.typed is not None else None
+    typed = source.typed(source, tuple(unsaid), frozenset(), ROWS_TO_LOOK_AT) if source.typed is not None else None
     for table in source.tables(unsaid) if typed is None else typed:
         for name in unsaid:
             column: Any = table.columns[name]

@@ -26,6 +26,8 @@ from plausible.wording import quantity
 
 Floats = npt.NDArray[np.float64]
 TOP = 0.1
+MOST_NAMES = 5
+"""Classes that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +183,11 @@ class Tally:
         known = np.concatenate(self._known)
         if not known.all():
             strange = sorted({name for name, was in zip(self.truth, known, strict=True) if not was})
+            more = f" and {len(strange) - MOST_NAMES:,} more" if len(strange) > MOST_NAMES else ""
+            tested = quantity(int(np.sum(~known)), f"tested {model.unit.removesuffix('s')}")
             warn(
-                f"{quantity(int(np.sum(~known)), 'tested document')} of classes that were not learned "
-                f"({', '.join(strange)}): counted as wrong, left out of log_loss"
+                f"{tested} of classes that were not learned "
+                f"({', '.join(strange[:MOST_NAMES])}{more}): counted as wrong, left out of log_loss"
             )
         per_class = class_figures(self.truth, self.answers, sorted({*self.truth, *model.classes}))
         confusion: dict[str, dict[str, int]] = {name: {} for name in per_class}
@@ -327,7 +331,13 @@ def evaluate_from(
     if leave_one_out:
         model = _learned(learn_from(source, options, progress))
         tally = Tally(options, label, left_out=True)
-        read_labelled(source, model, options, partial(tally.test, model), progress)
+        cut = [variable.name for variable in model.variables if variable.cuts]
+        if cut:
+            warn(
+                f"{', '.join(map(repr, cut))}: cut into intervals with all rows, the one left out, too; "
+                "folds cut them without the rows that are tested"
+            )
+        read_labelled(source, model, options, partial(tally.test, model), progress, again=True)
         return tally.figures(model, model.documents - 1)
     if folds is not None:
         return _cross_validate(source, options, folds, label, seed, progress)
@@ -382,7 +392,7 @@ def _train_and_test(
         tally.test(model, mine)
         keep(mine, 2)
 
-    read_labelled(test, model, options, check, progress)
+    read_labelled(test, model, options, check, progress, again=test is source)
     return tally.figures(model, model.documents, _beside(kept, model) if against else None)
 
 
@@ -417,7 +427,7 @@ def _cross_validate(
         if k == 0:
             _learned(model)
         test = partial(_test_part, tally, model, Parts(fold_of), k)
-        read_labelled(source, model, options, test, progress)
+        read_labelled(source, model, options, test, progress, again=True)
     return tally.figures(model, model.documents)
 
 

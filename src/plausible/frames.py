@@ -62,7 +62,7 @@ def frame_batches(source: Source, columns: Columns) -> Iterator[Batch]:
         series = dict(zip(source.columns, part.iter_columns(), strict=True))
         place = numbered(source.name, "row", range(start + 1, start + len(part) + 1))
         cells = {
-            variable.name: column_cells(series[variable.name], variable, place)[0]
+            variable.name: column_cells(series[variable.name], variable, place)
             if variable.name in series
             else encoded(None, variable, len(part), place)
             for variable in columns.attributes
@@ -74,7 +74,7 @@ def frame_batches(source: Source, columns: Columns) -> Iterator[Batch]:
         weights = None
         if columns.weights is not None:
             named = Variable(columns.weights, "continuous")
-            weights = checked_weights(column_cells(series[columns.weights], named, place)[0], columns.weights, place)
+            weights = checked_weights(column_cells(series[columns.weights], named, place), columns.weights, place)
         yield Batch(cells, labels, place, weights)
 
 
@@ -82,31 +82,28 @@ def in_rows(i: int) -> str:
     return f"row {i + 1}"
 
 
-def column_cells(column: Any, variable: Variable | None, place: Callable[[int], str] = in_rows) -> tuple[Any, bool]:
-    """The cells of a column, as the variable is or else as the column is; and whether it holds numbers."""
-    numeric = column.dtype.is_numeric() if isinstance(column, narwhals.Series) else column.dtype.kind in "iuf"
-    wants_numbers = numeric if variable is None else variable.holds_numbers
-    if variable is not None and variable.dates:
+def is_numeric(column: Any) -> bool:
+    """Whether a column is of a type of numbers."""
+    return bool(column.dtype.is_numeric() if isinstance(column, narwhals.Series) else column.dtype.kind in "iuf")
+
+
+def column_cells(column: Any, variable: Variable, place: Callable[[int], str] = in_rows) -> Any:
+    """The cells of a column as the variable is."""
+    if variable.dates:
         values = column.to_list() if isinstance(column, narwhals.Series) else list(column)
-        return encoded([cell_text(value) for value in values], variable, len(values), place), False
-    if wants_numbers:
-        name = variable.name if variable is not None else "a column"
-        return _encoded(_numbers(column, numeric, name, place), variable, place), numeric
-    return _states(column), numeric
+        return encoded([cell_text(value) for value in values], variable, len(values), place)
+    if not variable.holds_numbers:
+        return _states(column)
+    numbers = _numbers(column, variable.name, place)
+    return encoded(numbers, variable, len(numbers), place)
 
 
-def _numbers(column: Any, numeric: bool, name: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
-    if not numeric:
+def _numbers(column: Any, name: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:
+    if not is_numeric(column):
         values = column.to_list() if isinstance(column, narwhals.Series) else list(column)
         return as_numbers([None if _missing(value) else value for value in values], name, place)
     array = column.to_numpy() if isinstance(column, narwhals.Series) else column
     return np.ascontiguousarray(array, np.float64)
-
-
-def _encoded(numbers: npt.NDArray[np.float64], variable: Variable | None, place: Callable[[int], str]) -> Any:
-    if variable is None:
-        return numbers
-    return encoded(numbers, variable, len(numbers), place)
 
 
 def _missing(value: Any) -> bool:
@@ -140,12 +137,13 @@ def _states(column: Any) -> Any:
 
 def _polars_codes(column: Any) -> Coded:
     """A categorical column of polars, whose numbers of categories may be any, as codes of those that occur."""
-    known = column.drop_nulls().unique()
-    numbers = known.to_physical().to_numpy().astype(np.int64)
-    place = np.full(int(numbers.max(initial=-1)) + 2, -1, np.int32)
-    place[numbers] = np.arange(len(numbers), dtype=np.int32)
-    codes = column.to_physical().cast(int).fill_null(len(place) - 1).to_numpy()
-    return Coded(place[codes], known.cast(str).to_list())
+    numbers = column.to_physical().cast(int).fill_null(-1).to_numpy()
+    row = np.full(int(numbers.max(initial=-1)) + 2, -1)  # one that has each number; the last of none
+    row[numbers] = np.arange(len(numbers))
+    known = np.flatnonzero(row[:-1] >= 0)
+    place = np.full(len(row), -1, np.int32)
+    place[known] = np.arange(len(known), dtype=np.int32)
+    return Coded(place[numbers], column.gather(row[known]).cast(str).to_list())
 
 
 def coded(values: npt.NDArray[Any]) -> Coded:

@@ -108,15 +108,15 @@ class Moments:
             if not 0 <= n <= rows or n * q < s * s or (not n and (s or q)):
                 raise ValueError("the sums of a column contradict each other")
 
-    def estimate(self, floor: float, classes: int) -> Normal:
-        """The normal distribution of each class, none with a variance below `floor` times that of all rows."""
+    def estimate(self, floor: float, classes: int, *, student: bool = False) -> Normal:
+        """The distribution of each class, none with a variance below `floor` times that of all rows."""
         sums = [self.sums(label) for label in range(classes)]
         everything: Sums = (
             sum(a for a, _, _ in sums) + Fraction(0),
             sum(b for _, b, _ in sums) + Fraction(0),
             sum(c for _, _, c in sums) + Fraction(0),
         )
-        return Normal(sums, everything, Spread.of(sums), Spread.of([everything]), floor)
+        return Normal(sums, everything, Spread.of(sums), Spread.of([everything]), floor, student)
 
 
 def _total(pieces: list[tuple[int, int, int]]) -> Fraction:
@@ -169,11 +169,36 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Density:
+    """The density of each class: ln p(x) = start - power ln(1 + (x - mean)^2 / scale).
+
+    Where power is infinite, start - (x - mean)^2 / scale. The exact mean is mean + rest.
+    """
+
+    mean: Floats
+    rest: Floats
+    start: Floats
+    scale: Floats
+    power: Floats
+
+    def of(self, x: Floats) -> Floats:
+        """ln p of each x, shape (rows, 1), under each class."""
+        far = ((x - self.mean) - self.rest) ** 2 / self.scale
+        with np.errstate(invalid="ignore"):
+            return self.start - np.where(np.isinf(self.power), far, self.power * np.log1p(far))
+
+
+@dataclass(frozen=True)
 class Normal:
     """A normal distribution for each class, with the class's own mean and (maximum likelihood) variance.
 
     A class without a value takes the mean and variance of all rows. A variable that is constant over all rows says
     nothing.
+
+    With `student` a new value is predicted with what is not known of mean and variance: by Student's t distribution
+    with as many degrees of freedom as the class has values, n, and scale (1 + 1/n) (variance + within/n), where
+    `within` is the variance within all classes together, believed beforehand as firmly as one value would have it
+    (the conjugate rule of Gelman et al. 2013, Bayesian Data Analysis, section 3.3, with a flat prior of the mean).
     """
 
     sums: list[Sums]
@@ -181,11 +206,7 @@ class Normal:
     by_class: Spread
     whole: Spread
     floor: float
-
-    def parameters(self) -> tuple[Floats, Floats, Floats]:
-        """Mean, what rounding left of it, and variance of each class."""
-        mean, rest, variance = self._filled(self.by_class, self.whole)
-        return mean, rest, np.maximum(variance, self.floor * self.whole.squares / np.maximum(self.whole.n, 1e-300))
+    student: bool = False
 
     @property
     def classes(self) -> int:
@@ -198,37 +219,58 @@ class Normal:
     def described(self, variable: Variable) -> Variable:
         return variable
 
-    @staticmethod
-    def _filled(by_class: Spread, whole: Spread) -> tuple[Floats, Floats, Floats]:
+    def parameters(self) -> tuple[Floats, Floats]:
+        """Mean and maximum likelihood variance of each class."""
+        _, mean, _, variance = self._filled(self.by_class, self.whole)
+        return mean, variance
+
+    def _filled(self, by_class: Spread, whole: Spread) -> tuple[Floats, Floats, Floats, Floats]:
+        """Weight, mean, what rounding left of it, and variance of each class."""
         empty = by_class.n <= 0
         with np.errstate(divide="ignore", invalid="ignore"):
+            variance = np.where(empty, whole.squares / whole.n, by_class.squares / by_class.n)
             return (
+                np.where(empty, whole.n, by_class.n),
                 np.where(empty, whole.mean, by_class.mean),
                 np.where(empty, whole.rest, by_class.rest),
-                np.where(empty, whole.squares / whole.n, by_class.squares / by_class.n),
+                np.maximum(variance, self.floor * (whole.squares / whole.n)),
             )
 
-    def add(self, scores: Floats, cells: Any, threads: int = 1) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Add ln p(cell | class) to scores, shape (rows, classes). Where there was a cell, and where it told."""
-        x = np.ascontiguousarray(cells, float)
-        present = ~np.isnan(x)
+    def _density(self, by_class: Spread, whole: Spread) -> Density:
+        n, mean, rest, variance = self._filled(by_class, whole)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if not self.student:
+                return Density(mean, rest, -0.5 * np.log(2 * np.pi * variance), 2 * variance, np.full_like(n, np.inf))
+            own = np.where(by_class.n > 0, by_class.squares, 0.0)
+            within = own.sum(-1, keepdims=True) / by_class.n.sum(-1, keepdims=True)
+            scale = (1 + 1 / n) * (variance + within / n) * n
+            return Density(mean, rest, _log_gamma_step(n / 2) - 0.5 * np.log(np.pi * scale), scale, (n + 1) / 2)
+
+    def part(self, cells: Any) -> tuple[Floats, ...]:
+        """Values, and the density of each class, for `_native.add_columns`."""
+        values = np.ascontiguousarray(cells, float)
         if not self.whole.squares[0] > 0:
-            return present, np.zeros_like(present)
-        mean, rest, variance = self.parameters()
-        _native.add_normal(scores, x, mean, rest, variance, threads)
-        return present, present.copy()
+            return values, *[np.empty(0)] * 5
+        of = self._density(self.by_class, self.whole)
+        return values, of.mean, of.rest, of.start, of.scale, of.power
 
     def add_without(
-        self, scores: Floats, cells: Any, own: npt.NDArray[np.int32], weights: Floats, threads: int = 1
+        self, scores: Floats, cells: Any, own: npt.NDArray[np.int32], weights: Floats
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """The same from the sums less the row's own, whose class is `own`."""
+        """Add ln p(cell | class) to scores from the sums less the row's own, whose class is `own`.
+
+        Returns
+        -------
+        present, known : array of bool, shape (rows,)
+            Where there was a cell, and where it told.
+        """
         x = np.asarray(cells, float)
         present = ~np.isnan(x)
         at = np.flatnonzero(present)
         value, label, w = x[at], own[at].astype(np.intp), weights[at]
         whole = self.whole.less(value, np.zeros(len(at), np.intp), w, [self.everything])
         mine = self.by_class.less(value, label, w, self.sums)
-        says = (whole.n > 0) & (whole.squares > 0)
+        tells = (whole.n > 0) & (whole.squares > 0)
         rows = np.arange(len(at))
         each = [
             np.tile(array, (len(at), 1))
@@ -236,13 +278,23 @@ class Normal:
         ]
         for array, left in zip(each, (mine.n, mine.mean, mine.rest, mine.squares), strict=True):
             array[rows, label] = left
-        mean, rest, variance = self._filled(
-            Spread(*each), Spread(whole.n[:, None], whole.mean[:, None], whole.rest[:, None], whole.squares[:, None])
-        )
+        others = Spread(whole.n[:, None], whole.mean[:, None], whole.rest[:, None], whole.squares[:, None])
         with np.errstate(divide="ignore", invalid="ignore"):
-            variance = np.maximum(variance, self.floor * (whole.squares / whole.n)[:, None])
-            density = -0.5 * np.log(2 * np.pi * variance) - ((value[:, None] - mean) - rest) ** 2 / (2 * variance)
-        scores[at[says]] += density[says]
+            density = self._density(Spread(*each), others).of(value[:, None])
+        scores[at[tells]] += density[tells]
         known = present.copy()
-        known[at[~says]] = False
+        known[at[~tells]] = False
         return present, known
+
+
+def _log_gamma_step(x: Floats) -> Floats:
+    """ln of gamma(x + 1/2) / gamma(x), for x above 0.
+
+    >>> _log_gamma_step(np.array([0.5, 1e12])).round(12).tolist()
+    [-0.572364942925, 13.815510557964]
+    """
+    shift = 16
+    steps = sum((np.log(x + j) - np.log(x + j + 0.5) for j in range(shift)), np.zeros_like(x))
+    far = x + shift  # where the asymptotic series is right to 3e-14
+    series = 1 / (8 * far) - 1 / (192 * far**3) + 1 / (640 * far**5) - 17 / (14336 * far**7)
+    return np.asarray(steps + 0.5 * np.log(far) - series)

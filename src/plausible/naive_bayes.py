@@ -63,7 +63,7 @@ def star(model: Model) -> Network:
             values = learned.probabilities()[learned.known][:, order].T
             cpds.append(Table(schema[name], (label,), values))
         elif isinstance(learned, Normal) and learned.whole.squares[0] > 0:
-            mean, _, variance = (numbers[order] for numbers in learned.parameters())
+            mean, variance = (numbers[order] for numbers in learned.parameters())
             cpds.append(LinearGaussian(schema[name], (label,), mean, np.zeros((len(order), 0)), variance))
     return Network(None, cpds)
 

@@ -11,6 +11,7 @@ from plausible.errors import CallError
 
 Events = Literal["multinomial", "bernoulli", "weighted", "odds"]
 Dependence = Literal["none", "tan", "aode"]
+Numbers = Literal["normal", "student"]
 
 
 SMALLEST = 1e-200
@@ -148,6 +149,9 @@ class Rules:
         Leave out the terms that these words become.
     by_column : mapping of str to Smoothing
         Of categorical columns that have a smoothing of their own.
+    numbers : "normal" or "student"
+        Of a continuous column the normal distribution with each class's own mean and variance; or Student's t, which
+        reckons with what is not known of them (see `moments.Normal`).
     floor : float
         No class has a variance of a continuous column below this share of the column's.
     dependence : "none", "tan" or "aode"
@@ -166,6 +170,7 @@ class Rules:
     min_length: int = 1
     stop_words: frozenset[str] = frozenset()
     by_column: Mapping[str, Smoothing] = field(default_factory=dict)
+    numbers: Numbers = "normal"
     floor: float = 1e-9
     dependence: Dependence = "none"
     pair_m: float = 5.0
@@ -173,6 +178,8 @@ class Rules:
     def __post_init__(self) -> None:
         if self.dependence not in get_args(Dependence):
             raise CallError(f"dependence {self.dependence!r}: use {', '.join(get_args(Dependence))}")
+        if self.numbers not in get_args(Numbers):
+            raise CallError(f"numbers {self.numbers!r}: use {', '.join(get_args(Numbers))}")
         if not SMALLEST <= self.pair_m < math.inf:
             raise CallError(f"pair_m must be a number above 0, not {self.pair_m!r}")
         if not 0 < self.floor <= 1:

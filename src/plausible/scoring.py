@@ -192,11 +192,14 @@ class Scoring:
 
     def scores(self, documents: Documents, threads: int | None = None) -> Scores:
         """ln P(class given document) of each document."""
-        return self._linked(self._scored(self._cells(documents), threads))
+        threads = threads or default_threads()
+        return self._linked(self._scored(self._cells(documents), threads), threads=threads)
 
     def log_odds(self, documents: Documents, threads: int | None = None) -> Any:
         """ln of the link's softmax, without the tail that keeps probabilities from 0 and 1; for ranking."""
-        return self._linked(self._scored(self._cells(documents), threads), tail=False).log_posterior
+        return self._linked(
+            self._scored(self._cells(documents), threads or default_threads()), tail=False
+        ).log_posterior
 
     def scores_of(self, channels: Any, tokens: Any, known: Any, *, tail: bool = True) -> Scores:
         """Probabilities from the channels of documents: a block of classes, by the counts' index, for each channel."""
@@ -282,9 +285,8 @@ class Scoring:
             best[i] = shares.index(max(shares))
         return scores
 
-    def _scored(self, cells: Mapping[str, Any], threads: int | None) -> tuple[Any, Any, Any]:
+    def _scored(self, cells: Mapping[str, Any], threads: int) -> tuple[Any, Any, Any]:
         """Scores by the counts' index of the class, terms and cells, and those that are known."""
-        threads = threads or default_threads()
         text = self.scorer.score(self.tokens.prepare(cells["text"]), threads=threads) if self.has_text else None
         return joined(text, self.scores_of_columns(cells, threads) if self.variables else None, self.factors)
 
@@ -375,16 +377,20 @@ class Scoring:
             check_labels(labels, rows or 0)
         return cells
 
-    def _linked(self, scored: tuple[Any, Any, Any], *, tail: bool = True, weighed: bool = False) -> Scores:
+    def _linked(
+        self, scored: tuple[Any, Any, Any], *, tail: bool = True, weighed: bool = False, threads: int = 1
+    ) -> Scores:
         """Probabilities from scores, which have the factors of the calibration already if they are `weighed`."""
         _, tokens, known = scored
-        log_posterior, best, undefined = self._link(tail=tail, weighed=weighed)(*scored)
+        log_posterior, best, undefined = self._link(tail=tail, weighed=weighed, threads=threads)(*scored)
         return Scores(self.classes, log_posterior, best, tokens, known, undefined)
 
-    def _link(self, *, tail: bool = True, weighed: bool = False) -> Callable[[Any, Any, Any], tuple[Any, Any, Any]]:
+    def _link(
+        self, *, tail: bool = True, weighed: bool = False, threads: int = 1
+    ) -> Callable[[Any, Any, Any], tuple[Any, Any, Any]]:
         """What makes log probabilities of scores, terms and known terms, as it is now."""
         by_prior = self.calibration is not None or (self.has_text and self.rules.events != "bernoulli")
-        link: dict[str, Any] = {}
+        link: dict[str, Any] = {"threads": threads}
         if self.calibration is not None:
             given = self.calibration
             link |= {

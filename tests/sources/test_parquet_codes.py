@@ -10,6 +10,7 @@ import pytest
 
 import plausible
 from plausible.sources import sql
+from plausible.sources.table import ROWS_TO_LOOK_AT
 
 
 def typed_cells(path: Path) -> dict[str, list[str | None]]:
@@ -44,7 +45,7 @@ def write(path: Path, columns: dict[str, list[str | None]]) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_cells_are_those_of_the_plain_way(tmp_path: Path, seed: int) -> None:
     random = np.random.default_rng(seed)
-    rows = 2 * sql.ROWS_TO_CODE
+    rows = 2 * ROWS_TO_LOOK_AT
     early = ["it's", "ä€", "", 'a "quote"', "a text of more than sixteen bytes", "a\\b", None]
     late = [*early, "late", "another late text, a long one"]
 
@@ -53,9 +54,9 @@ def test_cells_are_those_of_the_plain_way(tmp_path: Path, seed: int) -> None:
 
     columns = {
         "few": draw(early, rows),
-        "late ones": draw(early, sql.ROWS_TO_CODE) + draw(late, rows - sql.ROWS_TO_CODE),
+        "late ones": draw(early, ROWS_TO_LOOK_AT) + draw(late, rows - ROWS_TO_LOOK_AT),
         "many": [f"value {i % 3000}" if i % 7 else None for i in range(rows)],
-        "begins empty": [None] * sql.ROWS_TO_CODE + draw(late, rows - sql.ROWS_TO_CODE),
+        "begins empty": [None] * ROWS_TO_LOOK_AT + draw(late, rows - ROWS_TO_LOOK_AT),
         'with "quotes"': draw(["x", "y"], rows),
     }
     path = tmp_path / "cells.parquet"

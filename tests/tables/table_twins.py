@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 
-def log_scores(rows, labels, kinds, query, *, weights=None, m=None, share=False, floor=1e-9):
+def log_scores(rows, labels, kinds, query, *, weights=None, m=None, share=False, floor=1e-9, numbers="normal"):
     """ln P(c) + the sum of ln P(cell | c) of one row, by class, straight from the book.
 
     `rows` and `query` are dictionaries; None is missing. `kinds` says for each column whether it is a number.
@@ -26,9 +26,13 @@ def log_scores(rows, labels, kinds, query, *, weights=None, m=None, share=False,
         for c in classes:
             own = [(x, w) for x, label, w in seen if label == c]
             everything = [(x, w) for x, _, w in seen]
-            scores[c] += (
-                _normal(own, everything, value, floor) if numeric else _category(own, everything, value, m, share)
-            )
+            if numeric and numbers == "student":
+                groups = [[(x, w) for x, label, w in seen if label == other] for other in classes]
+                scores[c] += _student(own, everything, groups, value, floor)
+            elif numeric:
+                scores[c] += _normal(own, everything, value, floor)
+            else:
+                scores[c] += _category(own, everything, value, m, share)
     return scores
 
 
@@ -53,6 +57,25 @@ def _normal(own, everything, value, floor):
     variance = max(float(variance), floor * float(whole))
     off = float(Fraction(value) - mean)
     return -0.5 * math.log(2 * math.pi * variance) - off * off / (2 * variance)
+
+
+def _student(own, everything, groups, value, floor):
+    whole = _variance(everything)
+    if not whole:
+        return 0.0
+    filled = [group for group in groups if group]
+    within = sum(_variance(group) * _weight(group) for group in filled) / sum(map(_weight, filled))
+    rows = own or everything
+    n, mean = float(_weight(rows)), _mean(rows)
+    variance = max(float(_variance(rows)), floor * float(whole)) + float(within) / n
+    scale = (1 + 1 / n) * variance
+    off = float(Fraction(value) - mean)
+    gammas = math.lgamma((n + 1) / 2) - math.lgamma(n / 2)
+    return gammas - 0.5 * math.log(n * math.pi * scale) - (n + 1) / 2 * math.log1p(off * off / (n * scale))
+
+
+def _weight(pairs):
+    return sum(Fraction(w) for _, w in pairs)
 
 
 def _mean(pairs):

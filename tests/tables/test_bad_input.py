@@ -59,6 +59,16 @@ def test_infinities_are_refused(bad):
         learn(changed(3, age=bad))
 
 
+def test_numbers_whose_square_is_none_are_refused():
+    with pytest.raises(DataError, match=r"row 4: column 'age' holds 1e\+200, beyond 1e\+150; empty the cell"):
+        learn(changed(3, age=1e200))
+
+
+def test_a_lone_row_of_a_class_is_said():
+    with pytest.warns(PlausibleWarning, match="class 'c' has one row only in the rows, .* leave it out with --where"):
+        plausible.learn(changed(3, **{"class": "c"}), target="class")
+
+
 def test_a_class_with_one_row():
     rows = [*ROWS, {"age": 90, "job": "pilot", "w": 1, "class": "rare"}]
     model = learn(rows, ignore="w")
@@ -113,9 +123,11 @@ def test_values_never_learned_are_reported_or_refused():
         read(strict=True)
 
 
-@pytest.mark.parametrize(("weight", "shown"), [(0, "0"), (-1, "-1"), (None, "nan"), (1e-12, "1e-12")])
+@pytest.mark.parametrize(
+    ("weight", "shown"), [(0, "weight 0"), (-1, "weight -1"), (None, "no weight"), (1e-12, "weight 1e-12")]
+)
 def test_bad_weights(weight, shown):
-    with pytest.raises(DataError, match=rf"row 6: weight {shown} in column 'w'; weights are finite numbers above 0"):
+    with pytest.raises(DataError, match=rf"row 6: {shown} in column 'w'; weights are finite numbers above 0"):
         learn(changed(5, w=weight), weights="w")
 
 

@@ -112,13 +112,13 @@ def test_forgetting_what_was_never_learned_is_refused():
 
 
 @quick
-@given(TAME_ROWS, TAME_ROW, st.sampled_from([None, 0.0, 2.5]), st.booleans())
-def test_scores_equal_the_plain_twin(pairs, query, m, share):
+@given(TAME_ROWS, TAME_ROW, st.sampled_from([None, 0.0, 2.5]), st.booleans(), st.sampled_from(["normal", "student"]))
+def test_scores_equal_the_plain_twin(pairs, query, m, share, numbers):
     share = share and m != 0
-    rules = {"smoothing": Smoothing(m=m, share=share), "floor": 1e-3}
+    rules = {"smoothing": Smoothing(m=m, share=share), "floor": 1e-3, "numbers": numbers}
     model = learned(pairs, model_of(KINDS, **rules))
     rows, labels = [row for row, _ in pairs], [label for _, label in pairs]
-    expected = posterior(log_scores(rows, labels, KINDS, query, m=m, share=share, floor=1e-3))
+    expected = posterior(log_scores(rows, labels, KINDS, query, m=m, share=share, floor=1e-3, numbers=numbers))
     scores = model.scores(cells_of([query], KINDS))
     if expected is None:
         assert scores.undefined == [0]
@@ -127,11 +127,13 @@ def test_scores_equal_the_plain_twin(pairs, query, m, share):
 
 
 @quick
-@given(TAME_ROWS, st.sampled_from([None, 0.0, 2.5]), st.booleans(), st.booleans())
-def test_left_out_equals_learning_anew(pairs, m, share, weighted):
+@given(
+    TAME_ROWS, st.sampled_from([None, 0.0, 2.5]), st.booleans(), st.booleans(), st.sampled_from(["normal", "student"])
+)
+def test_left_out_equals_learning_anew(pairs, m, share, weighted, numbers):
     weights = np.array([1 + i % 3 for i in range(len(pairs))], float) if weighted else None
     share = share and m != 0
-    rules = {"smoothing": Smoothing(m=m, share=share), "floor": 1e-3}
+    rules = {"smoothing": Smoothing(m=m, share=share), "floor": 1e-3, "numbers": numbers}
     assume(len(pairs) > 1)
     model = learned(pairs, model_of(KINDS, **rules), weights)
     rows, labels = [row for row, _ in pairs], [label for _, label in pairs]

@@ -181,7 +181,7 @@ def test_continuous_attribute_equals_the_closed_formula():
     """Continuous attributes, lecture: the class's own mean and standard deviation."""
     x = {"a": np.array([1.0, 2.0, 4.0]), "b": np.array([10.0, 10.5, 13.0, 9.0])}
     rows = [{"x": float(v), "class": c} for c, values in x.items() for v in values]
-    model = plausible.learn(rows, target="class", raw=True)
+    model = plausible.learn(rows, target="class", model="book")
     scores = model.scores(row_cells(model.reading.columns, {"x": 5.0}))
     density = {
         c: len(v) / 7 * math.exp(-((5 - v.mean()) ** 2) / (2 * v.var())) / math.sqrt(2 * math.pi * v.var())

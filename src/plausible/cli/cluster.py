@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.options import Within, keep_apart, span, sql_option, threads_option, token_options, words_of
+from plausible.cli.options import Within, keep_apart, named, span, sql_option, threads_option, token_options, words_of
 from plausible.errors import CallError
 from plausible.wording import quantity
 
@@ -122,10 +122,9 @@ def cluster(
     from plausible.sources import open_source
     from plausible.text import Tokens
 
-    if (source is None) == (sql is None):
-        raise CallError("name one source: a file, - for standard input, or --sql QUERY")
+    given_source = named(source, sql, "source: a file")
     keep_apart([source, stop_words], plot, memberships)
-    opened = open_source(sql if sql is not None else source, where=where, encoding=encoding, headers=headers)
+    opened = open_source(given_source, where=where, encoding=encoding, headers=headers)
     progress = _progress()
     limits = {"max_seconds": seconds, "prior": prior, "restarts": restarts, "progress": progress}
     given["tokens"] = Tokens(span(ngrams) or (1, 1), span(chars), stem)

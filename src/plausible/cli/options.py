@@ -113,6 +113,11 @@ rule_options = add(
         help="auto, laplace, mle, m=X, a=X; with ,share the prior of a word is its share.",
     ),
     click.option("--smoothing-of", multiple=True, metavar="NAME=RULE", help="The smoothing of a categorical column."),
+    click.option(
+        "--numbers",
+        type=click.Choice(["normal", "student"]),
+        help="A column of numbers: normal, or Student's t, which reckons with few rows. [student; book, plain: normal]",
+    ),
     click.option("--floor", type=float, metavar="X", help="Least variance, as a share of the column's. [1e-9]"),
     click.option(
         "--dependence",
@@ -161,6 +166,7 @@ def rule_changes(given: dict[str, Any]) -> dict[str, Any]:
         "drop_most_frequent",
         "min_count",
         "min_length",
+        "numbers",
         "floor",
         "dependence",
         "pair_m",
@@ -211,11 +217,18 @@ def learning_options(given: dict[str, Any]) -> Options:
     return options_from(ngrams=ngrams, chars=chars, **keywords)
 
 
+def named(source: Any, sql: str | None, what: str = "source: a folder, a file") -> Any:
+    """The source that the user named, or the query; CallError unless it is one of them."""
+    from plausible.sources import Query
+
+    if (source is None or source == ()) == (sql is None):
+        raise CallError(f"name one {what}, - for standard input, or --sql QUERY")
+    return Query(sql) if sql is not None else source
+
+
 def opened(source: Any, sql: str | None, options: Options) -> Source:
     """The source that the user named, or the query."""
-    if (source is None or source == ()) == (sql is None):
-        raise CallError("name one source: a folder, a file, - for standard input, or --sql QUERY")
-    return options.open(sql if sql is not None else source)
+    return options.open(named(source, sql))
 
 
 def progress_bar(what: str) -> Progress | None:

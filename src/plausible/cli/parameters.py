@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.options import add
+from plausible.cli.options import add, named
 from plausible.errors import CallError
 from plausible.wording import quantity
 
@@ -101,13 +101,12 @@ def learn_network(
     from plausible.learning.parameters import learn_parameters
     from plausible.sources import open_source
 
-    if (source is None) == (sql is None):
-        raise CallError("name one table: a file, - for standard input, or --sql QUERY")
+    table = named(source, sql, "table: a file")
     writer = _writer(output)
     level = own.pop("intervals", None)
     model = read(network)
     opened = open_source(
-        sql if sql is not None else source,
+        table,
         where=own.pop("where"),
         encoding=own.pop("encoding"),
         strict=bool(own.pop("strict")),

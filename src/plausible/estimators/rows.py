@@ -21,14 +21,14 @@ from plausible.cells import WEIGHT_UNIT, taken
 from plausible.columns import Columns, Reading
 from plausible.estimators.classes import by_class, checked_labels
 from plausible.files.model import from_bytes, to_bytes
-from plausible.frames import column_cells, frame_columns
+from plausible.frames import column_cells, frame_columns, is_numeric
 from plausible.model import Model
 from plausible.priors import Rules, Smoothing
 from plausible.schema import Variable
 
 
 class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Naive Bayes over columns of any kind: categories by the m-estimate, numbers by a normal distribution.
+    """Naive Bayes over columns of any kind: categories by the m-estimate, numbers by Student's t or a normal.
 
     In a data frame columns of numbers are continuous and all others categories; in an array of numbers all columns are
     continuous, unless `categorical` names them. Missing values (NaN, None) take no part, in learning and in predicting,
@@ -42,6 +42,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Of categories: "laplace", "mle", "m=X" or "a=X".
     prior : "fractions" or "uniform"
         Of the classes.
+    numbers : "student" or "normal"
+        The distribution of a column of numbers; see `Rules`. "normal" gives the probabilities of `GaussianNB`.
     floor : float
         No class has a variance below this share of the column's.
 
@@ -67,11 +69,13 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         categorical: str | Sequence[str | int] = "auto",
         smoothing: str = "laplace",
         prior: str = "fractions",
+        numbers: str = "student",
         floor: float = 1e-9,
     ) -> None:
         self.categorical = categorical
         self.smoothing = smoothing
         self.prior = prior
+        self.numbers = numbers
         self.floor = floor
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -94,8 +98,9 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             if (weights < 0).any():
                 raise ValueError(f"the weight of row {int(weights.argmin())} is negative; leave the row out")
         if first:
+            smoothing = Smoothing.parse(self.smoothing)
             self.model_ = Model(
-                rules=Rules(smoothing=Smoothing.parse(self.smoothing), prior=self.prior, floor=self.floor),  # type: ignore[arg-type]
+                rules=Rules(smoothing=smoothing, prior=self.prior, numbers=self.numbers, floor=self.floor),  # type: ignore[arg-type]
                 reading=Reading(Columns((), "class", self._variables(columns))),
             )
         known = [getattr(self, "classes_", seen), seen] + ([] if classes is None else [np.asarray(classes)])
@@ -157,16 +162,14 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             if unknown:
                 raise ValueError(f"categorical names {unknown[0]!r}, which is no column of X ({', '.join(names)})")
         return tuple(
-            Variable(
-                name, "continuous" if name not in named and column_cells(columns[name], None)[1] else "categorical"
-            )
+            Variable(name, "continuous" if name not in named and is_numeric(columns[name]) else "categorical")
             for name in names
         )
 
     def _cells(self, columns: Mapping[str, Any]) -> dict[str, Any]:
         variables = self.model_.variables
         return {
-            variable.name: column_cells(column, variable)[0]
+            variable.name: column_cells(column, variable)
             for variable, column in zip(variables, columns.values(), strict=True)
         }
 

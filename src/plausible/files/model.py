@@ -248,6 +248,7 @@ def _rules_to_json(rules: Rules) -> dict[str, Any]:
         "min_length": rules.min_length,
         "stop_words": sorted(rules.stop_words),
         "by_column": {name: asdict(smoothing) for name, smoothing in sorted(rules.by_column.items())},
+        "numbers": rules.numbers,
         "floor": rules.floor,
         "dependence": rules.dependence,
         "pair_m": rules.pair_m,
@@ -255,6 +256,7 @@ def _rules_to_json(rules: Rules) -> dict[str, Any]:
 
 
 def _rules_from_json(given: dict[str, Any]) -> Rules:
+    given = {"numbers": "normal", **given}  # which files of earlier days don't say
     smoothings = [given["smoothing"], *given["by_column"].values()]
     if set(given) != set(Rules.__dataclass_fields__) or any(set(one) != set(Smoothing.__slots__) for one in smoothings):
         raise ValueError("its rules are not whole")

@@ -94,8 +94,8 @@ class Options:
 
 MODELS: dict[str, dict[str, Any]] = {
     "weighted": {"events": "weighted", "smoothing": "auto"},
-    "plain": {},
-    "book": {"raw": True},
+    "plain": {"numbers": "normal"},
+    "book": {"numbers": "normal", "raw": True},
     "auto": {"auto": True},
     "tan": {"dependence": "tan"},
     "aode": {"dependence": "aode"},
@@ -152,12 +152,13 @@ def options_from(
         raise CallError(f"threads must be at least 1, not {threads}")
     if model is None:
         model = "plain" if any(name in rules for name in PLAIN_OPTIONS) else "weighted"
+        rules.setdefault("numbers", "student")
     if model not in MODELS:
         raise CallError(unknown("model", model, MODELS))
     auto = model == "auto"
     if auto and any(name in rules for name in PLAIN_OPTIONS):
         raise CallError("--model auto chooses the events and the smoothing; leave them out, or use --model plain")
-    given = {**MODELS[model], **rules}
+    given = {"numbers": "student", **MODELS[model], **rules}
     raw = given.pop("raw", False) or raw
     given.pop("auto", None)
     unfit = next((name for name in given if name not in Rules.__dataclass_fields__), None)
@@ -354,8 +355,13 @@ def read_labelled(
     options: Options,
     use: Callable[[Batch], None],
     progress: Progress | None = None,
+    *,
+    again: bool = False,
 ) -> int:
-    """Hand every labelled document of a source to `use`, say what was noted, and return how many had no class."""
+    """Hand every labelled document of a source to `use`, and return how many had no class.
+
+    What was noted is said, but not of a source that is read `again`.
+    """
     skipped = 0
     columns = model.reading.columns
     for batch in ahead(batches(source, columns)):
@@ -365,6 +371,8 @@ def read_labelled(
             use(kept)
         if progress is not None:
             progress(source)
+    if again:
+        return skipped
     say_notes(source.notes)
     if skipped:
         warn(f"skipped {quantity(skipped, model.unit)} of {source.name} without a class in {columns.target!r}")
@@ -382,6 +390,13 @@ def _warn_of_columns(model: Model, source: Source) -> None:
 
         for name, why in uninformative(model.counts, model.variables).items():
             warn(f"column {name!r} of {source.name} {why}; it says nothing (--ignore {name} leaves it out)")
+    alone = [name for name in model.classes if model.counts.of(name) == 1] if model.variables else []
+    if alone and model.documents >= FEW_ROWS and 2 * len(model.classes) <= model.documents:
+        more = f" and {len(alone) - 1:,} more" if len(alone) > 1 else ""
+        warn(
+            f"class {alone[0]!r}{more} has one row only in {source.name}, too little to know it by; "
+            "add rows of it, or leave it out with --where"
+        )
 
 
 def warn(message: str) -> None:

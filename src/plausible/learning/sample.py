@@ -51,12 +51,15 @@ class Sample:
     """
 
     def __init__(self, size: int = SIZE) -> None:
+        import numpy as np
+
         self._size = size
-        self._rows: dict[int, tuple[tuple[Any, ...], str, float]] = {}
-        self._times: dict[int, int] = {}
+        self._keys: Keys = np.empty(0, np.uint64)
+        """Of the rows kept, in order; `_times` and `_rows` are in the same order."""
+        self._times = np.empty(0, np.int64)
+        self._rows: list[tuple[tuple[Any, ...], str, float]] = []
         self._names: tuple[str, ...] = ()
         self._weighted = False
-        self._bound = (1 << 64) - 1
         self._characters = 0
 
     def add(
@@ -75,39 +78,42 @@ class Sample:
         self._weighted = weights is not None
         given = np.ones(len(labels)) if weights is None else np.asarray(weights, float)
         keys = _keys([*cells.values(), labels, *([given] if self._weighted else [])], len(labels))
-        near = np.flatnonzero(keys <= self._bound)
-        counts = None if times is None else np.fromiter(times, np.int64, len(keys))[near]
-        different, first, group = np.unique(keys[near], return_index=True, return_inverse=True)
-        numbers = np.bincount(group, counts).astype(np.int64)
-        different, chosen = different[: self._size].tolist(), near[first[: self._size]]
-        new = [i for i, key in enumerate(different) if key not in self._rows]
-        columns = [values_of(taken(column, chosen[new])) for column in [*cells.values(), labels, given]]
-        for i, *row, label, weight in zip(new, *columns, strict=True):
-            self._rows[different[i]] = (tuple(row), label, weight)
-            self._characters += _length(row)
-            self._times[different[i]] = 0
-        for key, number in zip(different, numbers[: len(chosen)].tolist(), strict=True):
-            self._times[key] += number
+        bound = self._keys[-1:] if len(self._keys) == self._size else np.full(1, ~np.uint64(0))
+        near = np.flatnonzero(keys <= bound) if len(bound) else np.empty(0, np.intp)
+        keys = keys[near]
+        numbers = np.ones(len(keys)) if times is None else np.fromiter(times, float, len(labels))[near]
+        at = np.searchsorted(self._keys, keys)
+        known = np.append(self._keys, np.uint64(0))[at] == keys
+        known &= at < len(self._keys)
+        self._times += np.bincount(at[known], numbers[known], len(self._keys)).astype(np.int64)
+        if known.all():
+            return
+        different, first, group = np.unique(keys[~known], return_index=True, return_inverse=True)
+        chosen = near[~known][first[: self._size]]
+        columns = [values_of(taken(column, chosen)) for column in [*cells.values(), labels, given]]
+        rows = [*self._rows, *((tuple(row), label, weight) for *row, label, weight in zip(*columns, strict=True))]
+        self._characters += sum(_length(row) for row, _, _ in rows[len(self._rows) :])
+        times_of_new = np.bincount(group, numbers[~known]).astype(np.int64)[: self._size]
+        every = np.concatenate([self._keys, different[: self._size]])
+        order = np.argsort(every)
+        self._keys, self._times = every[order], np.concatenate([self._times, times_of_new])[order]
+        self._rows = [rows[i] for i in order.tolist()]
         self._shrink()
 
     def _shrink(self) -> None:
         """Let the largest keys go, and once there is no more room all that are larger than those kept."""
         if len(self._rows) < self._size and self._characters <= LARGEST:
             return
-        order = sorted(self._rows)
-        while len(order) > self._size or self._characters > LARGEST:
-            key = order.pop()
-            self._characters -= _length(self._rows.pop(key)[0])
-            del self._times[key]
-        self._size = len(order)
-        self._bound = order[-1] if order else -1
+        while len(self._rows) > self._size or self._characters > LARGEST:
+            self._characters -= _length(self._rows.pop()[0])
+        self._size = len(self._rows)
+        self._keys, self._times = self._keys[: self._size], self._times[: self._size]
 
     def kept(self) -> Kept:
         """The sample, in the order of the keys."""
-        order = sorted(self._rows)
-        cells = {name: [self._rows[key][0][at] for key in order] for at, name in enumerate(self._names)}
-        weights = [self._rows[key][2] for key in order] if self._weighted else None
-        return Kept(cells, [self._rows[key][1] for key in order], [self._times[key] for key in order], weights)
+        cells = {name: [row[at] for row, _, _ in self._rows] for at, name in enumerate(self._names)}
+        weights = [weight for _, _, weight in self._rows] if self._weighted else None
+        return Kept(cells, [label for _, label, _ in self._rows], self._times.tolist(), weights)
 
 
 def _keys(columns: Sequence[Any], rows: int) -> Keys:

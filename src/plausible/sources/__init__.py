@@ -6,7 +6,7 @@ kind of file is one module with a function that recognises it and one that opens
 """
 
 from plausible.sources.mail import html_text, looks_like_mail, message_text
-from plausible.sources.opening import KINDS, Kind, open_source
+from plausible.sources.opening import KINDS, Kind, Query, open_source
 from plausible.sources.table import Column, Note, Options, Source, Table, cell_text
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Kind",
     "Note",
     "Options",
+    "Query",
     "Source",
     "Table",
     "cell_text",

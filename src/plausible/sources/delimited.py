@@ -79,8 +79,10 @@ def open_delimited(given: Input, options: Options) -> Source:
     def tables(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
         return read(source, columns, numbers, _TEXT, CHUNK_ROWS)
 
-    def typed(source: Source, columns: tuple[str, ...], numbers: frozenset[str]) -> Generator[Table]:
-        return read(source, columns, numbers, _STATE, TYPED_ROWS)
+    def typed(
+        source: Source, columns: tuple[str, ...], numbers: frozenset[str], most: int | None = None
+    ) -> Generator[Table]:
+        return read(source, columns, numbers, _STATE, TYPED_ROWS if most is None else most)
 
     return Source(given.name, names, tables, size=given.size, numeric=numeric, strict=options.strict, typed=typed)
 

@@ -46,7 +46,7 @@ def open_source(
 
     Parameters
     ----------
-    given : path, "-", SQL text, data frame, list of dictionaries, or list of paths
+    given : path, "-", SQL text or `Query`, data frame, list of dictionaries, or list of paths
         A folder (one sub-folder a class, flat, or Maildir), a file (text, HTML, mail, mbox, CSV, TSV, JSON
         lines, Parquet; all but the last also gzipped), "-" for standard input, or a text that starts with
         select, with or from.
@@ -70,7 +70,13 @@ def open_source(
     return source
 
 
+class Query(str):
+    """An SQL text, whatever it begins with."""
+
+
 def _open(given: Any, options: Options) -> Source:
+    if isinstance(given, Query):
+        return sql.open_sql(given, options)
     if isinstance(given, str | os.PathLike):
         return _open_path(os.fspath(given), options)
     if isinstance(given, Sequence) and all(isinstance(part, Mapping) for part in given):

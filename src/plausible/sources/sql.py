@@ -14,6 +14,7 @@ from plausible.sources.streams import Input
 from plausible.sources.table import (
     CHUNK_CHARACTERS,
     CHUNK_ROWS,
+    ROWS_TO_LOOK_AT,
     TYPED_ROWS,
     Options,
     Source,
@@ -33,8 +34,6 @@ _QUERY = re.compile(r"\s*(?:select|with|from)\s", re.I)
 _FIRST_ROWS = 64
 _PLAIN = frozenset({"VARCHAR", "BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT"})
 """Types whose text is the same from DuckDB as from `cell_text`."""
-ROWS_TO_CODE = 8192
-"""Rows that are read for the texts of a column."""
 MOST_CODES = 254
 """Texts of a column that DuckDB codes: with the empty one still an enumeration of bytes."""
 
@@ -66,20 +65,20 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
     import duckdb
 
     where = options.where
+    database = duckdb.connect()  # one for all passes: opening it takes longer than reading a small table
     try:
-        with duckdb.connect() as connection:
-            described = connection.execute(f"describe from (\n{query}\n)").fetchall()
-            columns = tuple(row[0] for row in described)
-            if where is not None:
-                query = f"from (\n{query}\n) where (\n{where}\n)"
-                _check(connection, query, where, name, columns)
+        described = database.execute(f"describe from (\n{query}\n)").fetchall()
+        columns = tuple(row[0] for row in described)
+        if where is not None:
+            query = f"from (\n{query}\n) where (\n{where}\n)"
+            _check(database, query, where, name, columns)
     except duckdb.Error as error:
         raise blame(f"{name}: {_gist(error)}") from None
 
     def read(source: Source, wanted: tuple[str, ...], numbers: frozenset[str]) -> Iterator[Table]:
         chosen = ", ".join(map(_quoted, wanted)) or "null"
         first = 1
-        with duckdb.connect() as connection:
+        with database.cursor() as connection:
             total = _rows(connection, query, name) if source.size else 0
             for cells in _fetched(connection, f"select {chosen} from (\n{query}\n)", name):
                 rows = len(cells[0])
@@ -96,7 +95,7 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
 
     @contextmanager
     def relation() -> Iterator[DuckDBPyRelation]:
-        with duckdb.connect() as connection:
+        with database.cursor() as connection:
             yield connection.sql(f"from (\n{query}\n)")
 
     types = {row[0]: row[1] for row in described}
@@ -126,24 +125,24 @@ def typed_reader(
 
     found: dict[str, list[str]] = {}
 
-    def known_texts(held: DuckDBPyRelation, texts: Sequence[str]) -> dict[str, list[str]]:
+    def known_texts(texts: Sequence[str]) -> dict[str, list[str]]:
         """The texts in the first rows of the columns that hold few."""
-        unseen = [column for column in texts if column not in found]
-        if unseen:
-            chosen = ", ".join(f"{_quoted(column)}::varchar" for column in unseen)
-            stream = _native.ArrowColumns(held.limit(ROWS_TO_CODE).project(chosen).__arrow_c_stream__(), [])
-            while stream.next(ROWS_TO_CODE) is not None:
-                pass
-            found.update((column, stream.states(at, 0)) for at, column in enumerate(unseen))
+        unseen = tuple(column for column in texts if column not in found)
+        for _ in read(unseen, frozenset(), ROWS_TO_LOOK_AT) if unseen else ():
+            pass
         return {column: found[column] for column in texts if _fits_a_byte(found[column])}
 
-    def read(wanted: tuple[str, ...], numbers: frozenset[str]) -> Generator[Table]:
+    def read(wanted: tuple[str, ...], numbers: frozenset[str], most: int | None) -> Generator[Table]:
         texts = [column for column in wanted if column not in numbers]
         states: dict[str, list[str]] = {column: [] for column in texts}
+        known = known_texts(texts) if look and most is None else {}
+        if most is not None:
+            found.update(states)  # which fill as rows are read
         first = 1
         try:
             with relation() as held:
-                known = known_texts(held, texts) if look else {}
+                if most is not None:
+                    held = held.limit(most)
                 columns = held.project(_typed_columns(wanted, numbers))
                 if known:
                     columns = columns.project(_coded_columns(wanted, known)).project(_with_others(wanted, known))
@@ -164,8 +163,10 @@ def typed_reader(
         except (duckdb.Error, RuntimeError) as error:
             raise DataError(f"{name}: {_gist(error)}") from None
 
-    def typed(source: Source, wanted: tuple[str, ...], numbers: frozenset[str]) -> Generator[Table] | None:
-        return read(wanted, numbers) if wanted and numbers <= numeric and {*wanted} - numbers <= plain else None
+    def typed(
+        source: Source, wanted: tuple[str, ...], numbers: frozenset[str], most: int | None = None
+    ) -> Generator[Table] | None:
+        return read(wanted, numbers, most) if wanted and numbers <= numeric and {*wanted} - numbers <= plain else None
 
     return typed
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from plausible.errors import CallError, DataError, unknown
 
@@ -28,6 +28,8 @@ _TEXT = frozenset({str, type(None)})
 
 CHUNK_ROWS = 1024
 TYPED_ROWS = 1 << 16
+ROWS_TO_LOOK_AT = 8192
+"""First rows of a table by which it is judged what its columns are, and which texts they hold."""
 CHUNK_CHARACTERS = 1 << 22
 LIMIT = 1 << 28
 """The most bytes that one document, line or row may have: 256 MB."""
@@ -69,7 +71,18 @@ class Table:
 
 
 Reader: TypeAlias = "Callable[[Source, tuple[str, ...], frozenset[str]], Iterator[Table]]"
-Typed: TypeAlias = "Callable[[Source, tuple[str, ...], frozenset[str]], Generator[Table] | None]"
+
+
+class Typed(Protocol):
+    """Reads columns without making Python values of cells; `most` says that no more rows than so many will be used.
+
+    It yields tables of float64 arrays for the columns in `numbers`, of codes and their states for the others. It gives
+    None where the types of the columns need more care.
+    """
+
+    def __call__(
+        self, source: Source, columns: tuple[str, ...], numbers: frozenset[str], most: int | None = None, /
+    ) -> Generator[Table] | None: ...
 
 
 class Note(NamedTuple):
@@ -100,8 +113,7 @@ class Source:
     frame : data frame or None
         What the rows are read from, if that is an eager data frame.
     typed : function or None
-        Reads columns without making Python values of cells: tables of float64 arrays for those in `numbers`, of codes
-        and their states for the others. It gives None where the types of the columns need more care.
+        See `Typed`.
     position : int
         How many of the `size` bytes the pass under way has read.
     notes : dict of str to Note
@@ -228,7 +240,8 @@ def as_number(value: Any, column: str, i: int, place: Callable[[int], str]) -> f
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise DataError(
-            f"{place(i)}: {text[:80]!r} in column {column!r} is no number; mend it, or read it as text"
+            f"{place(i)}: {text[:80]!r} in column {column!r} is no number; mend the cell, or empty it if the "
+            f"value is missing; to learn the column as categories say --as {column}=categorical"
         ) from None
 
 
