@@ -59,7 +59,7 @@ private:
 };
 
 // Where `value(x, slopes)` is least, from x on downhill by L-BFGS. A number at a bound that the slope drives against it
-// stays there, and steps end at the bounds (Bertsekas 1982). Ends where a step gains less than `least` of the value.
+// stays there, and steps end at the bounds (Bertsekas 1982). Ends where three steps gain less than `least` of the value each.
 template <class Value>
 Vector descend(Value&& value, Vector x, const Bounds& bounds, double least, int steps) {
     const std::size_t size = x.size();
@@ -67,6 +67,7 @@ Vector descend(Value&& value, Vector x, const Bounds& bounds, double least, int 
     Vector slopes(size), direction(size), there(size), new_slopes(size);
     double here = value(x, slopes);
     Curvature curvature;
+    int idle = 0;
     while (steps-- > 0) {
         const auto held = [&](std::size_t i) { return slopes[i] > 0 ? x[i] <= bounds.lower[i] : x[i] >= bounds.upper[i]; };
         const auto free = [&](Vector& v) {
@@ -106,7 +107,8 @@ Vector descend(Value&& value, Vector x, const Bounds& bounds, double least, int 
         std::swap(x, there);
         std::swap(slopes, new_slopes);
         here -= gain;
-        if (gain <= least * std::abs(here)) break;
+        idle = gain <= least * std::abs(here) ? idle + 1 : 0;
+        if (idle == 3) break;
     }
     return x;
 }

@@ -9,11 +9,11 @@ from typing import Any
 from plausible.calibration import brier_score, fit, most_documents, uncalibrated
 from plausible.cells import taken
 from plausible.model import Model
-from plausible.priors import Rules, Smoothing
+from plausible.priors import Events, Rules, Smoothing
 
 MARGIN = 0.01
 """A more complicated model must win by this share of the Brier score."""
-FIRST, LESS, MORE = 0.1, (0.02, 0.005), (0.3, 1.0)
+FIRST, ALL = 0.1, (0.005, 0.02, 0.1, 0.3, 1.0)
 SMOOTHINGS = {"weighted": (0.02, 0.1, 0.3), "odds": (0.02, 0.1, 0.3)}
 M_ESTIMATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 ENOUGH = 500
@@ -38,9 +38,9 @@ def choose(
 ) -> list[Candidate]:
     """Give `model` the rules that do best on documents it has learned, each left out in turn.
 
-    Words that are damped and weighted are tried first, then plain log-odds; of the better one more and less smoothing;
-    then pairs of words, if they were counted. `weights` are those under which the documents were learned, `shares` how
-    much each counts in what is compared.
+    Words that are damped and weighted are tried with every smoothing, then plain log-odds, and if these do better with
+    every smoothing, too; then pairs of words, if they were counted. `weights` are those under which the documents were
+    learned, `shares` how much each counts in what is compared.
 
     Returns
     -------
@@ -49,27 +49,20 @@ def choose(
     """
     tried: list[Candidate] = []
 
-    def trial(rules: Rules) -> Candidate:
-        candidate = Candidate(rules, _left_out_briers(model, [rules], cells, labels, threads, weights, shares)[0])
-        tried.append(candidate)
-        return candidate
+    def trials(events: Events, *smoothings: float, pairs: bool = False) -> dict[float, Candidate]:
+        options = [replace(model.rules, events=events, pairs=pairs, smoothing=Smoothing(a=a)) for a in smoothings]
+        briers = _left_out_briers(model, options, cells, labels, threads, weights, shares)
+        found = [Candidate(rules, brier) for rules, brier in zip(options, briers, strict=True)]
+        tried.extend(found)
+        return dict(zip(smoothings, found, strict=True))
 
-    base = replace(model.rules, events="weighted", pairs=False, smoothing=Smoothing(a=FIRST))
-    best = trial(base)
-    plain = trial(replace(base, events="odds"))
-    if plain.brier < best.brier * (1 - MARGIN):
-        best = plain
-    for steps in (LESS, MORE):
-        moved = False
-        for a in steps:
-            other = trial(replace(best.rules, smoothing=Smoothing(a=a)))
-            if other.brier >= best.brier:
-                break
-            best, moved = other, True
-        if moved:
-            break
+    found = trials("weighted", *ALL)
+    plain = trials("odds", FIRST)
+    if plain[FIRST].brier < found[FIRST].brier * (1 - MARGIN):
+        found = plain | trials("odds", *(a for a in ALL if a != FIRST))
+    best = min(found.values(), key=lambda candidate: candidate.brier)
     if model.tokens.ngrams[1] > 1:
-        pairs = trial(replace(best.rules, pairs=True))
+        pairs = trials(best.rules.events, best.rules.smoothing.a, pairs=True)[best.rules.smoothing.a]
         if pairs.brier < best.brier * (1 - MARGIN):
             best = pairs
     model.rules = best.rules
