@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -110,3 +111,33 @@ def test_pipes_are_written_to_and_kept(mail: Path, plausible: Plausible, model: 
         assert reading.stdout.read() == (mail / model).read_bytes()
     assert pipe.is_fifo()
     assert "- is none" in plausible("learn", "mail", "-o", "-", status=2).err
+
+
+def test_streams_that_are_closed_or_narrow(mail: Path, process: Plausible, model: str) -> None:
+    def shell(line: str, **environment: str) -> tuple[bytes, bytes, int]:
+        command = " ".join(map(shlex.quote, COMMAND))
+        done = subprocess.run(
+            ["sh", "-c", line.replace("plausible", command, 1)],
+            cwd=mail,
+            capture_output=True,
+            env={**os.environ, **environment},
+        )
+        return done.stdout, done.stderr, done.returncode
+
+    assert shell(f"plausible classify {model} new >&-") == (b"", b"", 0)
+    assert shell(f"plausible classify {model} missing 2>&-") == (b"", b"", 2)
+    out, error, status = shell(f"plausible classify {model} - <&-")
+    assert (out, status) == (b"", 2)
+    assert b"standard input is closed" in error
+
+    name = os.fsencode(mail / "new") + b"/caf\xe9 \xe4\xb8\xad.txt"
+    Path(os.fsdecode(name)).write_text("cheap money")
+    for format_ in ("jsonl", "csv", "table"):
+        for encoding in ("utf-8", "latin-1", "ascii"):
+            line = f"plausible classify {model} new --format {format_}"
+            out, error, status = shell(line, PYTHONIOENCODING=encoding)
+            assert (error, status) == (b"", 0)
+            assert len(out.splitlines()) >= 3
+    assert (
+        b"caf\\ufffd \\u4e2d.txt" in shell(f"plausible classify {model} new --format csv", PYTHONIOENCODING="ascii")[0]
+    )

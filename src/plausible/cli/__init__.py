@@ -71,6 +71,14 @@ def plausible() -> None:
     """
 
 
+def _ready_streams() -> None:
+    """Output that was closed goes nowhere, and what its encoding lacks is escaped."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - open to the end
+        getattr(sys, name).reconfigure(errors="backslashreplace")
+
+
 def _say(text: str) -> None:
     from plausible.cli.show import harmless
 
@@ -82,6 +90,7 @@ def main() -> None:
     warnings.showwarning = lambda message, category, *_: (
         _say(f"Note: {message}") if issubclass(category, PlausibleWarning) else None
     )
+    _ready_streams()
     if "_PLAUSIBLE_COMPLETE" in os.environ:
         import_module("plausible.cli.completion")
     try:

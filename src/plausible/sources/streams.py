@@ -139,6 +139,8 @@ class _Again(io.RawIOBase):
 
 
 def standard_input() -> Input:
+    if sys.stdin is None:
+        raise CallError("standard input is closed; name a file, or write to the command")
     return keep("standard input", sys.stdin.buffer)
 
 
