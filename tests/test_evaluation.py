@@ -194,7 +194,7 @@ def test_nothing_is_said_of_a_word_that_is_no_giveaway() -> None:
         ({"test_share": 1.0}, "test_share must lie between 0 and 1"),
         ({"test_share": math.nan}, "test_share must lie between 0 and 1"),
         ({"folds": 3, "leave_one_out": True}, "choose one of"),
-        ({"seed": -1}, "seed must not be negative"),
+        ({"seed": -1}, "the seed is -1; it is a whole number"),
         ({"threads": 0}, "threads must be at least 1"),
     ],
 )

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from plausible.answers import how_many
 from plausible.baselines import BASELINES
 from plausible.cells import Batch, names_of
+from plausible.chance import whole_seed
 from plausible.errors import CallError, DataError
 from plausible.giveaways import giveaways, said
 from plausible.learning.classifier import Learner, Options, Progress, learn_from, options_from, read_labelled, warn
@@ -326,8 +327,7 @@ def evaluate_from(
         raise CallError("choose one of test, test_share, folds and leave_one_out")
     if against and (folds is not None or leave_one_out):
         raise CallError("baselines are learned once: use --against with --test or --test-share")
-    if seed < 0:
-        raise CallError(f"seed must not be negative, not {seed}")
+    whole_seed(seed)
     if leave_one_out:
         model = _learned(learn_from(source, options, progress))
         tally = Tally(options, label, left_out=True)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible.cells import Batch
+from plausible.chance import generator
 from plausible.errors import DataError
 
 Integers = npt.NDArray[np.int64]
@@ -37,7 +38,7 @@ def folds(labels: Sequence[str], parts: int, seed: int) -> Integers:
 
 def _by_class(labels: Sequence[str], seed: int) -> Iterator[Integers]:
     """The documents of each class in a random order."""
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     names, index = np.unique(np.array(labels, dtype=object).astype(str), return_inverse=True)
     for k in range(len(names)):
         yield random.permutation(np.flatnonzero(index == k))

@@ -17,6 +17,12 @@ def write(tmp_path: Path, name: str, data: bytes | str) -> str:
     return name
 
 
+NET = (
+    "network n {} variable x { type discrete [2] { u, v }; } variable y { type discrete [2] { u, v }; } "
+    "probability ( x ) { table 0.5, 0.5; } probability ( y | x ) { (u) 0.1, 0.9; (v) 0.8, 0.2; }"
+)
+
+
 @pytest.mark.parametrize(
     ("files", "arguments", "status", "said"),
     [
@@ -80,7 +86,12 @@ def write(tmp_path: Path, name: str, data: bytes | str) -> str:
         ({}, ["learn", "x", "-o", "m", "--min-count", "0"], 2, ["min_count must be a whole number of at least 1"]),
         ({}, ["learn", "x", "-o", "m", "--min-count", "9" * 30], 2, ["min_count must be a whole number"]),
         ({}, ["learn", "x", "-o", "m", "--threads", "0"], 2, ["--threads"]),
-        ({"t.csv": "text,class\na,x\nb,y\n"}, ["evaluate", "t.csv", "--seed", "-1"], 2, ["seed must not be negative"]),
+        (
+            {"t.csv": "text,class\na,x\nb,y\n"},
+            ["evaluate", "t.csv", "--seed", "-1"],
+            2,
+            ["the seed is -1; it is a whole number"],
+        ),
         ({"t.csv": "text,class\na,x\nb,y\n"}, ["evaluate", "t.csv", "--folds", "9"], 2, ["9 folds of 2 documents"]),
         ({"t.csv": "text,class\na,x\nb,y\n"}, ["evaluate", "t.csv", "--test-share", "2"], 2, ["between 0 and 1"]),
         ({}, ["evaluate", "t.csv", "--fail-under", "nan"], 2, ["--fail-under", "0<=x<=1"]),
@@ -103,6 +114,27 @@ def test_bad_input(
     for words in said:
         assert words in done.err
     assert not (tmp_path / "m").exists() or "m" in files
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 64])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["cluster", "t.csv", "-k", "2"],
+        ["structure", "t.csv", "--cut", "2", "--bootstrap", "2"],
+        ["structure", "t.csv", "--cut", "2", "--mcmc", "10"],
+        ["structure", "t.csv", "--cut", "2", "--method", "k2"],
+        ["sample", "n.bif"],
+        ["query", "n.bif", "--method", "weighting"],
+        ["query", "n.bif", "--method", "gibbs"],
+        ["learn", "h.csv", "--network", "n.bif", "--hidden", "y=2", "-o", "o.bif"],
+    ],
+)
+def test_seeds(tmp_path: Path, plausible: Plausible, arguments: list[str], seed: int) -> None:
+    write(tmp_path, "t.csv", "a,b\n1,2\n2,4\n4,1\n")
+    write(tmp_path, "n.bif", NET)
+    write(tmp_path, "h.csv", "x\nu\nv\nu\n")
+    assert f"the seed is {seed}; it is a whole number" in plausible(*arguments, "--seed", str(seed), status=2).err
 
 
 def test_bad_questions(mail: Path, plausible: Plausible, model: str) -> None:

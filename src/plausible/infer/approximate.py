@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible import _native
+from plausible.chance import whole_seed
 from plausible.cpds import Array
 from plausible.errors import CallError
 from plausible.infer.engine import Engine, Findings, Impossible, engine
@@ -86,10 +87,10 @@ def sample(
         found = soft_as_weights(tree, found, None)
     if not found.seen and not found.weighed:
         none, empty = np.zeros(0, dtype=np.int32), np.zeros(0)
-        states, _ = _native.sample(tree.tree, tree.order, tree.values, none, empty, count, seed, threads)
+        states, _ = _native.sample(tree.tree, tree.order, tree.values, none, empty, count, whole_seed(seed), threads)
         return states[: len(tree.names)].T
     schedule = tree.schedule(found.seen, found.weighed, range(len(tree.states)))
-    total, cases = schedule.draw(tree.values, *tree.case(found), count, seed, threads)
+    total, cases = schedule.draw(tree.values, *tree.case(found), count, whole_seed(seed), threads)
     if total == -inf:
         raise explain_impossible(tree, found.given)
     return np.ascontiguousarray(cases[:, : len(tree.names)])
@@ -116,7 +117,7 @@ def weighting(
     """
     tree = engine(network)
     found = tree.findings(given)
-    weigh = partial(_weighted, tree, samples=samples, seed=seed, threads=threads)
+    weigh = partial(_weighted, tree, samples=samples, seed=whole_seed(seed), threads=threads)
     if not found.soft:
         return weigh(found, precision=precision)
 
@@ -197,7 +198,7 @@ def gibbs(
     """
     tree = engine(network)
     found = tree.findings(given)
-    draw = partial(_swept, tree, precision=precision, seed=seed, threads=threads)
+    draw = partial(_swept, tree, precision=precision, seed=whole_seed(seed), threads=threads)
     if not found.soft:
         return draw(found, sweeps)
     if len(found.soft) > 1:

@@ -8,6 +8,7 @@ from math import factorial, inf, log
 
 import numpy as np
 
+from plausible.chance import generator
 from plausible.cpds import Array, state_index
 from plausible.errors import CallError
 from plausible.infer.engine import Engine, Findings, engine
@@ -243,7 +244,7 @@ def _exact(odds: Odds, count: int) -> list[float]:
 
 def _sampled(odds: Odds, count: int, orders: int, seed: int) -> tuple[list[float], list[float]]:
     """The same over random orders, each with its reverse, and the standard errors."""
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     gains = np.zeros((orders, 2, count))
     for pair in range(orders):
         order = rng.permutation(count).tolist()

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plausible import _native
+from plausible.chance import generator
 from plausible.cpds import Array, LinearGaussian, Table
 from plausible.errors import CallError, ModelError
 from plausible.infer.approximate import SOFT_TOLERANCE, ruled_out, sample
@@ -247,7 +248,7 @@ def sample_mixed(
     discrete = _without_numbers(network)
     states = sample(discrete, count, given, seed=seed)
     columns: dict[str, npt.NDArray[Any]] = dict(zip(engine(discrete).names, states.T, strict=True))
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     for cpd in _gaussians(network):
         columns[cpd.child.name] = _regressed(cpd, columns, count, rng)[0]
     for name, words in engine(discrete).texts.items():
@@ -316,7 +317,7 @@ def _draw(
         seen[tree.index[name]] = state
     states, logs = _native.sample(tree.tree, tree.order, tree.values, seen, np.zeros(0), samples, seed, 0)
     logs = logs if len(logs) else np.zeros(samples)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     columns: dict[str, npt.NDArray[Any]] = dict(zip(tree.names, states, strict=False))
     drawn: dict[str, Array] = {}
     for cpd in nodes:

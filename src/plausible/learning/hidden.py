@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from plausible.chance import generator
 from plausible.coding import read_cases
 from plausible.counted import Counted, families_of, places
 from plausible.counting import Cases, Counter
@@ -185,7 +186,7 @@ def fit_hidden(
     shapes = [tuple(len(v.states) for v in family) for family in families]
     pseudo = imaginary(families, rule, prior, weight)
     kept = _fixed(fixed, graph, like, families)
-    first = first_tables(families, like, cases, new, fixed, np.random.default_rng((seed, 0)))
+    first = first_tables(families, like, cases, new, fixed, generator(seed, 0))
     simplices = Simplices.of(first, list(pseudo.values()), kept, _tied(tied, fixed, graph, shapes))
     drawn = Network(
         None,
@@ -215,7 +216,7 @@ def fit_hidden(
     def starts() -> Iterator[Array]:
         yield first_values
         for run in range(further):
-            yield simplices.random(np.random.default_rng((seed, run + 1)))
+            yield simplices.random(generator(seed, run + 1))
 
     best = em(
         starts(),

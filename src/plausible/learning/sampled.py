@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plausible.chance import generator
 from plausible.cpds import Array
 from plausible.errors import DataError
 from plausible.infer.engine import Engine
@@ -44,7 +45,7 @@ class Sampled:
     ) -> None:
         tree.own_tables("counting")
         self._tree, self._samples = tree, samples
-        self._rng = np.random.default_rng((seed, 0))
+        self._rng = generator(seed, 0)
         self._states = [np.repeat(column, samples).astype(np.int32) for column in rows.T]
         self._hidden = [np.flatnonzero(column == GAP) for column in self._states]
         self._shares = shares

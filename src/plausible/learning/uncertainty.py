@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plausible.chance import generator
 from plausible.counted import Counted
 from plausible.cpds import Array, Table
 from plausible.errors import CallError, PlausibleWarning
@@ -124,7 +125,7 @@ def query_intervals(
     case = tree.case(found)
     alpha = np.concatenate([posterior[name].ravel() for name in network.names])
     simplices = Simplices.of([posterior[name] for name in network.names], list(posterior.values()))
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     width = sum(int(tree.states[i]) for i in outputs)
     answers = np.full((samples, width), np.nan)
     for answer in answers:

@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, get_arg
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.chance import generator
 from plausible.errors import CallError, DataError, PlausibleWarning
 from plausible.learning.mixtures.gaussian import GaussianMixture, gaussian_mixture
 from plausible.learning.mixtures.points import points
@@ -83,7 +84,7 @@ def choose(
         raise CallError(f"candidates are compared by 'bic', 'leave_one_out' or 'held_out', not {by!r}")
     if folds < 2:
         raise CallError(f"folds must be at least 2, not {folds}")
-    fold = np.random.default_rng(seed).permutation(rows) % folds
+    fold = generator(seed).permutation(rows) % folds
     best: tuple[float, M] | None = None
     said: list[warnings.WarningMessage] = []
     candidates: list[Candidate] = []

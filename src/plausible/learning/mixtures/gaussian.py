@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from plausible.chance import generator
 from plausible.errors import CallError, DataError, PlausibleWarning
 from plausible.learning.em import Step, Stopped, Vector, em
 from plausible.learning.mixtures.components import Components, Covariance, e_step, inverse_factors, posterior, sizes
@@ -101,7 +102,7 @@ class GaussianMixture:
 
     def sample(self, count: int, seed: int | Generator = 0) -> tuple[Array, Indices]:
         """New rows, and the component that made each."""
-        rng = np.random.default_rng(seed)
+        rng = generator(seed)
         made_by = rng.choice(len(self.weights), size=count, p=self.weights)
         noise = rng.standard_normal((count, self.means.shape[1]))
         spreads = self.components.spread()
@@ -155,7 +156,7 @@ def gaussian_mixture(
     ([1.0, 5.0], [3, 3])
     """
     table, threads = points(x), _threads(threads)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     equal = covariance == "known" if equal_weights is None else equal_weights
     _check(table, k, covariance, variance, prior, restarts, start)
     whole = spread(table)

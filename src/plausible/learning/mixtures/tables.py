@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible import _native
+from plausible.chance import generator
 from plausible.errors import CallError, DataError, PlausibleWarning
 from plausible.learning.em import Fitted, Step, Stopped, Vector, em
 from plausible.learning.mixtures.leaning import power_of_evidence
@@ -236,7 +237,7 @@ def mixture_of_rows(
         As in `plausible.learning.em`; the tolerance is 1e-9, and 2e-4 with text.
     """
     begun = time.monotonic()
-    threads, rng = threads or os.cpu_count() or 1, np.random.default_rng(seed)
+    threads, rng = threads or os.cpu_count() or 1, generator(seed)
     if k < 1 or (restarts is not None and restarts < 1):
         raise CallError(f"k ({k}) and restarts ({restarts}) must be at least 1")
     if k > rows.count:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from plausible.chance import generator
 from plausible.counting import Counter, Families, Mixed, places, positions
 from plausible.errors import CallError
 from plausible.graph import Graph
@@ -129,7 +130,7 @@ def _search(
     limits = knowledge.within(counter.variables)
     begin = limits.start() if start is None else _start(start, counter, limits)
     watch = Watch(seconds, progress)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     best, total = begin, scorer.total(begin)
     with watch:
         climb = _Climb(scorer, limits, begin)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from plausible.chance import generator
 from plausible.counting import Counter, places, positions
 from plausible.errors import CallError
 from plausible.graph import Graph
@@ -65,7 +66,7 @@ def _orders(counter: Counter, order: Sequence[str] | Graph | Network | None, ord
     if order is None:
         if orders < 1:
             raise CallError(f"orders is {orders}; try at least one order")
-        rng = np.random.default_rng(seed)
+        rng = generator(seed)
         return [rng.permutation(len(names)).tolist() for _ in range(orders)]
     graph = order.graph if isinstance(order, Network) else order
     given = list(graph.order) if isinstance(graph, Graph) else list(graph)

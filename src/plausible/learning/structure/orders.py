@@ -10,6 +10,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from plausible.chance import generator
 from plausible.counting import Counter
 from plausible.errors import CallError
 from plausible.learning.structure.ensemble import Ensemble, ensemble
@@ -72,7 +73,7 @@ def order_mcmc(
     limits = knowledge.within(counter.variables)
     n = len(counter.variables)
     watch = Watch(seconds, progress)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     arcs, kept = np.zeros((n, n)), 0
     graphs: Tally[tuple[tuple[int, ...], ...]] = Tally()
     most = min(limits.most, MOST_PARENTS) if knowledge.max_parents is None else limits.most

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from plausible.chance import generator
 from plausible.counting import Cases, Mixed
 from plausible.errors import CallError
 from plausible.learning.structure.ensemble import Ensemble, ensemble, halves
@@ -55,7 +56,7 @@ def bootstrap(
     if not cases.rows:
         raise CallError("there are no rows to draw from; give some")
     learn = named_method(method, options)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     names = [variable.name for variable in cases.variables]
     place = {name: i for i, name in enumerate(names)}
     arcs = np.zeros((len(names), len(names)))
