@@ -60,6 +60,12 @@ NET = (
             ["t.csv.gz", "breaks off"],
         ),
         (
+            {"t.csv.gz": gzip.compress(b"text,class\na,x\n") + b"more"},
+            ["learn", "t.csv.gz", "-o", "m"],
+            1,
+            ["t.csv.gz", "breaks off or is damaged"],
+        ),
+        (
             {"f/x/1.txt": b"caf\xff\xfe \x81 \xe9", "f/y/1.txt": "a"},
             ["learn", "f", "--encoding", "utf-8", "-o", "m"],
             1,
@@ -74,6 +80,12 @@ NET = (
             ["learn", "t.csv", "-o", "no/such/m"],
             2,
             ["can't be written", "another place"],
+        ),
+        (
+            {"t.csv": "text,class\na,x\n", "inbox.txt": "a"},
+            ["learn", "t.csv", "--unlabelled", "inbx.txt", "-o", "m"],
+            2,
+            ["no file or folder 'inbx.txt'", "did you mean 'inbox.txt'"],
         ),
         ({}, ["learn", "--sql", "select nope from nowhere", "-o", "m"], 2, ["nowhere"]),
         ({}, ["learn", "-o", "m"], 2, ["name one source"]),
@@ -166,6 +178,14 @@ def test_what_is_odd_is_noted(mail: Path, plausible: Plausible, model: str) -> N
     (mail / "one.csv").write_text("text,class\na,x\nb,x\n")
     assert "one class only ('x')" in plausible("learn", "one.csv", "-o", "m").err
     assert plausible("classify", "m", "-", stdin=b"anything").rows[0]["label"] == "x"
+
+
+def test_hints_can_be_typed(tmp_path: Path, plausible: Plausible) -> None:
+    (tmp_path / "t.csv").write_text("the text,same,class\nhello you,1,x\nbye you,1,y\n")
+    said = plausible("learn", "t.csv", "-o", "m").err
+    assert "(--ignore same leaves it out)" in said
+    (tmp_path / "t.csv").write_text("a,all one,class\nu,1,x\nv,1,y\n")
+    assert "(--ignore 'all one' leaves it out)" in plausible("learn", "t.csv", "-o", "m").err
 
 
 def test_undefined_is_said(mail: Path, plausible: Plausible) -> None:

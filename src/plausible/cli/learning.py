@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -85,6 +85,9 @@ def learn(
 
     given["unlabelled"], given["weight"] = unlabelled or None, weight
     options = learning_options(given)
+    if unlabelled:
+        more = unlabelled[0] if len(unlabelled) == 1 else unlabelled
+        options = replace(options, unlabelled=replace(options, where=None).open(more))
     model = learn_from(opened(source, sql, options), options, progress_bar("learning"))
     save(model, output)
     if model.choice:

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Any, Literal
 
 from plausible.cells import Batch, names_of
@@ -389,7 +390,7 @@ def _warn_of_columns(model: Model, source: Source) -> None:
         from plausible.attributes import uninformative
 
         for name, why in uninformative(model.counts, model.variables).items():
-            warn(f"column {name!r} of {source.name} {why}; it says nothing (--ignore {name} leaves it out)")
+            warn(f"column {name!r} of {source.name} {why}; it says nothing (--ignore {quote(name)} leaves it out)")
     alone = [name for name in model.classes if model.counts.of(name) == 1] if model.variables else []
     if alone and model.documents >= FEW_ROWS and 2 * len(model.classes) <= model.documents:
         more = f" and {len(alone) - 1:,} more" if len(alone) > 1 else ""

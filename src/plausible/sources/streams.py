@@ -94,13 +94,13 @@ class Stream:
 
         try:
             data = self._file.read(size)
-        except (EOFError, zlib.error) as error:
+        except (EOFError, zlib.error, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # the system's, not gzip's
+                raise unreadable(self.name, error) from None
             raise DataError(
                 f"{self.name}: the gzip data breaks off or is damaged after {quantity(self._unpacked, 'unpacked byte')}"
                 f" ({error}); fetch the file again"
             ) from None
-        except OSError as error:
-            raise unreadable(self.name, error) from None
         self._unpacked += len(data)
         return data
 

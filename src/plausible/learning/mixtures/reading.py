@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from shlex import quote
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def schema_of(
         if len(seen) == rows > 20:
             raise DataError(
                 f"column {name!r} of {source.name} has another value in each of {quantity(rows, 'row')}: it is a name, "
-                f"not a category; leave it out, or take it as text (--text {name})"
+                f"not a category; leave it out, or take it as text (--text {quote(name)})"
             )
     columns_ = [
         Variable(name, "continuous") if name in numeric else Variable(name, states=tuple(sorted(states[name])))

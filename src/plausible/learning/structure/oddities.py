@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +46,7 @@ def oddities(cases: Cases | Mixed) -> Iterator[str]:
     for name, numbers in cases.numbers.items() if isinstance(cases, Mixed) else ():
         steps = np.diff(np.sort(numbers))
         if len(steps) and (steps == 1).all():
-            yield f"column {name!r} numbers the rows, as an identifier does; leave it out (--drop {name})"
+            yield f"column {name!r} numbers the rows, as an identifier does; leave it out (--drop {quote(name)})"
 
 
 def _as_first_seen(codes: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.int32]:
