@@ -6,6 +6,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -164,7 +165,7 @@ class _Numbers:
         self.chunks = []
         some = numbers[~np.isnan(numbers)]
         if not len(some):
-            raise DataError(f"column {name!r} has no value at all; leave it out with drop=[{name!r}]")
+            raise DataError(f"column {name!r} has no value at all; {_without(name)}")
         few = None if len(np.unique(some[:LOOK])) > MOST_NUMBERS else np.unique(some)
         if self.like is not None or few is None or len(few) > MOST_NUMBERS:
             return self.like or Variable(name, "continuous"), numbers
@@ -211,20 +212,19 @@ class _Column:
         if self.like is not None:
             variable = self.like
         elif not values:
-            raise DataError(f"column {name!r} has no value at all; leave it out with drop=[{name!r}]")
+            raise DataError(f"column {name!r} has no value at all; {_without(name)}")
         elif numeric and len(values) > MOST_NUMBERS:
             if cut is None:
                 raise DataError(
-                    f"column {name!r} holds {quantity(len(values), 'different number')}; cut them into intervals with "
-                    f"cut=5, or leave the column out with drop=[{name!r}]"
+                    f"column {name!r} holds {quantity(len(values), 'different number')}; cut them into intervals "
+                    f"with cut=5 (--cut 5), or {_without(name)}"
                 )
             return self._cut(name, values, codes, cut)
         else:
             variable = Variable(name, states=tuple(_in_order([str(value) for value in values])))
             if len(codes) >= IDENTIFIER_ROWS and len(values) == len(codes):
                 warnings.warn(
-                    f"column {name!r} has another value in every row, as an identifier has; "
-                    f"leave it out with drop=[{name!r}]",
+                    f"column {name!r} has another value in every row, as an identifier has; {_without(name)}",
                     PlausibleWarning,
                     stacklevel=3,
                 )
@@ -269,3 +269,7 @@ def _in_order(states: list[str]) -> list[str]:
         return sorted(states, key=float)
     except ValueError:
         return sorted(states)
+
+
+def _without(name: str) -> str:
+    return f"leave it out with drop=[{name!r}] (--drop {quote(name)})"

@@ -73,7 +73,12 @@ NET = (
         ),
         ({"t.csv": "text,class\na,x\n"}, ["learn", "t.csv", "--encoding", "utf-88", "-o", "m"], 2, ["utf-88"]),
         ({"m": b"PK\x03\x04"}, ["classify", "m", "-"], 1, ["no whole plausible model"]),
-        ({"m": b""}, ["info", "m"], 1, ["no whole plausible model"]),
+        ({"m": b"hello"}, ["info", "m"], 1, ["no whole plausible model", "name another file"]),
+        ({"m": NET}, ["classify", "m", "-"], 2, ["holds a belief network", "plausible query m"]),
+        ({"n.bif": NET}, ["words", "n.bif"], 2, ["holds a belief network", "plausible query n.bif"]),
+        ({"n.bif": NET}, ["draw", "n.bif", "-o", "m.png"], 2, ["an .svg file"]),
+        ({"n.bif": NET}, ["sample", "n.bif", "-n", str(10**15)], 1, ["more memory than there is"]),
+        ({"t.csv": "a,b b\nu,\nv,\n"}, ["structure", "t.csv"], 1, ["no value at all", "--drop 'b b'"]),
         ({}, ["classify", "no.plausible", "-"], 2, ["there is no model 'no.plausible'", "plausible learn"]),
         (
             {"t.csv": "text,class\na,x\n"},

@@ -109,6 +109,9 @@ def main() -> None:
     except PlausibleError as error:
         _say(f"Error: {error}")
         status = 2 if isinstance(error, CallError) else 1
+    except MemoryError:
+        _say("Error: this takes more memory than there is; ask for less at a time")
+        status = 1
     except BrokenPipeError:
         status = 0
     except OSError as error:

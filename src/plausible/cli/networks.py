@@ -12,6 +12,7 @@ from plausible.cli.evidence import asked, asking_options, complete_state, comple
 from plausible.cli.insight import next_observations, sensitivities
 from plausible.cli.options import Within, keep_apart, threads_option
 from plausible.errors import CallError
+from plausible.files.atomic import is_special
 from plausible.wording import quantity
 
 if TYPE_CHECKING:
@@ -324,6 +325,8 @@ def draw(network_file: str, output: str | None, given: tuple[str, ...], do: tupl
     from plausible.drawing import draw as drawn
 
     keep_apart([network_file], output)
+    if output not in (None, "-") and not is_special(output) and not output.casefold().endswith(".svg"):
+        raise CallError(f"{output}: a picture of a network is an .svg file")
     network, evidence = asked(network_file, given, do)
     svg = drawn(network, evidence, method=None if no_beliefs else "auto")
     if output in (None, "-"):

@@ -77,7 +77,7 @@ def unpacked(
         raise error if isinstance(error, ModelError) else _damaged(name, error) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
         raise ModelError(
-            f"{name} is no whole plausible model (not a zip, truncated or damaged); learn it anew"
+            f"{name} is no whole plausible model (not a zip, truncated or damaged); name another file, or learn it anew"
         ) from None
     except Exception as error:  # what damage brings about has no bounds: a missing key, a wrong type, bad UTF-8
         raise _damaged(name, error) from None

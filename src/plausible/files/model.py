@@ -134,9 +134,17 @@ def load(path: str | os.PathLike[str]) -> Model | Network | Counted:
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model that learns and classifies; CallError where the file holds a network."""
     data, name = _read(path)
-    if holds_network(data):
+    if _is_network(path, data):
         raise CallError(f"{name} holds a belief network, not a model of classes; ask it with `plausible query {name}`")
     return from_bytes(data, name)
+
+
+def _is_network(path: str | os.PathLike[str], data: bytes) -> bool:
+    if data.startswith(b"PK"):
+        return holds_network(data)
+    from plausible.files.formats import is_network
+
+    return is_network(path)
 
 
 def load_counted(path: str | os.PathLike[str]) -> Counted:
