@@ -14,6 +14,15 @@ from plausible.schema import Variable
 
 Array = npt.NDArray[np.float64]
 
+CAMPFIRE_ARCS: dict[str, list[str]] = {  # Mitchell 1997, figure 6.3
+    "Storm": [],
+    "BusTourGroup": [],
+    "Lightning": ["Storm"],
+    "Campfire": ["Storm", "BusTourGroup"],
+    "Thunder": ["Lightning"],
+    "ForestFire": ["Storm", "Lightning", "Campfire"],
+}
+
 
 def random_network(
     seed: int, nodes: int = 6, most_parents: int = 3, most_states: int = 3, zeros: float = 0.0

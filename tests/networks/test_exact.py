@@ -30,7 +30,7 @@ from plausible.infer.exact import (
 from plausible.infer.rows import predict
 from plausible.network import Network
 from plausible.schema import Variable
-from tests.networks.naive import marginal, random_network, weighted
+from tests.networks.naive import CAMPFIRE_ARCS, marginal, random_network, weighted
 from tests.networks.shared import needs_shared, shared
 
 TIGHT = {"atol": 1e-12, "rtol": 0}
@@ -129,15 +129,8 @@ def test_laboratory_test() -> None:  # Mitchell 1997, section 6.2.1 and exercise
     assert mixed == pytest.approx(0.7 * one + 0.3 * other, abs=1e-12)  # Jeffrey's rule
 
 
-def test_campfire() -> None:  # Mitchell 1997, figure 6.3
-    arcs = {
-        "Storm": [],
-        "BusTourGroup": [],
-        "Lightning": ["Storm"],
-        "Campfire": ["Storm", "BusTourGroup"],
-        "Thunder": ["Lightning"],
-        "ForestFire": ["Storm", "Lightning", "Campfire"],
-    }
+def test_campfire() -> None:
+    arcs = CAMPFIRE_ARCS
     rng = np.random.default_rng(0)
     tables = {n: rng.dirichlet(np.ones(2), size=(2,) * len(above)) for n, above in arcs.items()}
     tables["Campfire"] = np.array([[[0.4, 0.6], [0.1, 0.9]], [[0.8, 0.2], [0.2, 0.8]]])

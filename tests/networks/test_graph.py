@@ -9,18 +9,9 @@ import pytest
 
 from plausible.errors import CallError, ModelError
 from plausible.graph import Graph
-from tests.networks.naive import random_network
+from tests.networks.naive import CAMPFIRE_ARCS, random_network
 
-CAMPFIRE = Graph(
-    {
-        "Storm": [],
-        "BusTourGroup": [],
-        "Lightning": ["Storm"],
-        "Campfire": ["Storm", "BusTourGroup"],
-        "Thunder": ["Lightning"],
-        "ForestFire": ["Storm", "Lightning", "Campfire"],
-    }
-)
+CAMPFIRE = Graph(CAMPFIRE_ARCS)
 
 
 def test_campfire() -> None:  # Mitchell 1997, figure 6.3

@@ -16,20 +16,14 @@ from plausible.learning.hidden import METHODS, fit_hidden
 from plausible.learning.simplices import Simplices
 from plausible.network import Network
 from plausible.schema import Variable
+from tests.networks.naive import CAMPFIRE_ARCS
 from tests.parameters.naive import without
 from tests.structure.naive import sample
 
 FIRE = np.array([0.6, 0.3, 0.3, 0.05, 0.5, 0.3, 0.4, 0.02]).reshape(2, 2, 2)
 
-CAMPFIRE = Network(  # figure 6.3; the table of Campfire is printed there, the others are ours
-    {
-        "Storm": [],
-        "BusTourGroup": [],
-        "Lightning": ["Storm"],
-        "Campfire": ["Storm", "BusTourGroup"],
-        "Thunder": ["Lightning"],
-        "ForestFire": ["Storm", "Lightning", "Campfire"],
-    },
+CAMPFIRE = Network(  # the table of Campfire is the book's, the others are ours
+    CAMPFIRE_ARCS,
     {
         "Storm": [0.3, 0.7],
         "BusTourGroup": [0.4, 0.6],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -304,14 +304,7 @@ changing = add(
 
 @click.command(short_help="Learn more documents or rows.")
 @changing
-def update(
-    model_file: str,
-    sources: tuple[str, ...],
-    label: str | None,
-    output: str | None,
-    threads: int | None,
-    format_: show.Format | None,
-) -> None:
+def update(**given: Any) -> None:
     """Learn more: the counts are exactly those of learning everything at once.
 
     \b
@@ -320,30 +313,12 @@ def update(
 
     MODEL is a model of classes, whose calibration stays as it is, or a network with its counts.
     """
-    from plausible.files.formats import is_network
-    from plausible.files.model import load_model
-
-    keep_apart(sources, output or model_file)
-    if is_network(model_file):
-        _refuse_class(label)
-        change_network(model_file, sources, output, "update", format_)
-        return
-    model = load_model(model_file)
-    more = _learned_apart(model, sources, label, threads)
-    model.merge(more)
-    _show_changed(model, output or model_file, {"learned": more.documents}, "in all", format_)
+    _change("update", **given)
 
 
 @click.command(short_help="Unlearn documents or rows exactly.")
 @changing
-def forget(
-    model_file: str,
-    sources: tuple[str, ...],
-    label: str | None,
-    output: str | None,
-    threads: int | None,
-    format_: show.Format | None,
-) -> None:
+def forget(**given: Any) -> None:
     """Unlearn documents or rows: exactly as if they had never been learned.
 
     \b
@@ -352,30 +327,42 @@ def forget(
 
     Those that can't have been learned are refused, and the model stays as it is.
     """
-    from plausible.files.formats import is_network
-    from plausible.files.model import load_model
+    _change("forget", **given)
 
-    keep_apart(sources, output or model_file)
+
+def _change(
+    verb: Literal["update", "forget"],
+    model_file: str,
+    sources: tuple[str, ...],
+    label: str | None,
+    output: str | None,
+    threads: int | None,
+    format_: show.Format | None,
+) -> None:
+    """Add documents or rows to a model, or take them away, save it and say what was done."""
+    from plausible.files.formats import is_network
+    from plausible.files.model import load_model, save
+
+    path = output or model_file
+    keep_apart(sources, path)
     if is_network(model_file):
         _refuse_class(label)
-        change_network(model_file, sources, output, "forget", format_)
+        change_network(model_file, sources, output, verb, format_)
         return
     model = load_model(model_file)
-    if label is not None:
-        model.class_index(label)
-    gone = _learned_apart(model, sources, label, threads)
-    model.subtract(gone)
-    _show_changed(model, output or model_file, {"forgotten": gone.documents}, "left", format_)
-
-
-def _show_changed(model: Model, path: str, change: dict[str, float], rest: str, format_: show.Format | None) -> None:
-    """Save a model and say what was done to it."""
-    from plausible.files.model import save
-
+    if verb == "update":
+        apart = _learned_apart(model, sources, label, threads)
+        model.merge(apart)
+        done, rest = "learned", "in all"
+    else:
+        if label is not None:
+            model.class_index(label)
+        apart = _learned_apart(model, sources, label, threads)
+        model.subtract(apart)
+        done, rest = "forgotten", "left"
     save(model, path)
-    ((done, number),) = change.items()
-    line = f"{path}: {number:,} {done}, {quantity(model.documents, model.unit)} {rest}\n"
-    show.one({"model": path, **change, "documents": model.documents}, format_, lambda: line)
+    line = f"{path}: {apart.documents:,} {done}, {quantity(model.documents, model.unit)} {rest}\n"
+    show.one({"model": path, done: apart.documents, "documents": model.documents}, format_, lambda: line)
 
 
 def _refuse_class(label: str | None) -> None:
