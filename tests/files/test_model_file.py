@@ -377,9 +377,9 @@ def test_files_from_before_numbers_had_a_rule(path: Path) -> None:
     save(model, path)
     with zipfile.ZipFile(path) as archive:
         head = json.loads(archive.read("model.json"))
-    for given, read_as in (({"numbers": "many"}, None), ({}, "normal")):
+    for stated, read_as in (({"numbers": "many"}, None), ({}, "normal")):
         rules = {name: value for name, value in head["rules"].items() if name != "numbers"}
-        data = repacked(path.read_bytes(), {"model.json": json.dumps({**head, "rules": {**rules, **given}}).encode()})
+        data = repacked(path.read_bytes(), {"model.json": json.dumps({**head, "rules": {**rules, **stated}}).encode()})
         found = read(data, path.with_name("other.plausible"))
         assert (found and found.rules.numbers) == read_as
 
