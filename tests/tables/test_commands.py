@@ -93,7 +93,7 @@ def test_rows_without_a_class_are_said_once(table, tmp_path):
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             run("evaluate", gappy, "--target", "risk", "--ignore", "note", *way)
-        assert sum("no class in 'risk'" in str(one.message) for one in said) == 1
+        assert sum("without a class in 'risk'" in str(one.message) for one in said) == 1
 
 
 def test_numbers_are_normal_or_student(table, tmp_path):
