@@ -40,6 +40,7 @@ def settings(model: Model) -> Mapping[str, str]:
         "min count": f"{rules.min_count:,}",
         "min length": f"{rules.min_length:,}",
         "stop words": f"{len(rules.stop_words):,}",
+        "numbers": rules.numbers if any(variable.kind == "continuous" for variable in model.variables) else "",
         "dependence": rules.dependence,
         "tree": ", ".join(map(" → ".join, model.dependence.arcs))
         if rules.dependence == "tan" and model.documents and model.dependence
@@ -54,6 +55,7 @@ def settings(model: Model) -> Mapping[str, str]:
     usual = {
         "drop most frequent": "0",
         "min count": "1",
+        "numbers": "normal",
         "dependence": "none",
         "min length": "1",
         "stop words": "0",

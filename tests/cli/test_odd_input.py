@@ -93,6 +93,8 @@ NET = (
             ["no file or folder 'inbx.txt'", "did you mean 'inbox.txt'"],
         ),
         ({}, ["learn", "--sql", "select nope from nowhere", "-o", "m"], 2, ["nowhere"]),
+        ({}, ["learn", "--sql", "selec nope", "-o", "m"], 2, ["the SQL text: Parser Error", 'near "selec"']),
+        ({}, ["cluster", "--sql", "selec nope", "-k", "2"], 2, ["the SQL text: Parser Error"]),
         ({}, ["learn", "-o", "m"], 2, ["name one source"]),
         ({}, ["lern"], 2, ["unknown command 'lern'", "did you mean 'learn'?"]),
         ({}, ["learn", "x", "-o", "m", "--ngrams", "2-"], 2, ["no range", "A-B"]),

@@ -371,6 +371,19 @@ def test_values_that_can_not_be(path: Path, where: tuple[str, ...], value: Any) 
     assert read(repacked(good, {"model.json": json.dumps(head).encode()}), path) is None
 
 
+def test_files_from_before_numbers_had_a_rule(path: Path) -> None:
+    model = Model(rules=Rules(numbers="normal"))
+    model.update(["a", "b"], ["x", "y"])
+    save(model, path)
+    with zipfile.ZipFile(path) as archive:
+        head = json.loads(archive.read("model.json"))
+    for stated, read_as in (({"numbers": "many"}, None), ({}, "normal")):
+        rules = {name: value for name, value in head["rules"].items() if name != "numbers"}
+        data = repacked(path.read_bytes(), {"model.json": json.dumps({**head, "rules": {**rules, **stated}}).encode()})
+        found = read(data, path.with_name("other.plausible"))
+        assert (found and found.rules.numbers) == read_as
+
+
 def test_json_without_end(whole: bytes, path: Path) -> None:
     for data in (b"[" * 100_000, b"{" * 5, b"\xff\xfe", b'{"plausible": ' + b"1" * 5000 + b"}", b"null", b"[]"):
         assert read(repacked(whole, {"model.json": data}), path) is None

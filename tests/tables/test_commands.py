@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 import zipfile
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from plausible.cli import plausible as command
-from plausible.errors import ModelError
+from plausible.errors import ModelError, PlausibleWarning
 from plausible.files.model import load
 
 pytestmark = pytest.mark.filterwarnings("ignore::plausible.errors.PlausibleWarning")
@@ -74,6 +75,38 @@ def test_mixed_columns_do_better_than_each(table):
     both = accuracy()
     assert both > accuracy("--ignore", "note")
     assert both > accuracy("--text", "note")
+
+
+def test_cuts_that_know_the_row_left_out_are_said(table):
+    arguments = ("evaluate", table, "--target", "risk", "--ignore", "note", "--ignore", "id", "--as", "age=bins:4")
+    with pytest.warns(PlausibleWarning, match="'age': cut into intervals with all rows, the one left out, too"):
+        run(*arguments, "--leave-one-out")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PlausibleWarning)
+        run(*arguments, "--folds", "4")
+
+
+def test_rows_without_a_class_are_said_once(table, tmp_path):
+    gappy = tmp_path / "gappy.csv"
+    gappy.write_text(table.read_text() + "z1,33,basic,,\n")
+    for way in (["--folds", "4"], ["--leave-one-out"], ["--test-share", ".3"]):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            run("evaluate", gappy, "--target", "risk", "--ignore", "note", *way)
+        assert sum("without a class in 'risk'" in str(one.message) for one in said) == 1
+
+
+def test_numbers_are_normal_or_student(table, tmp_path):
+    def info(*options):
+        run("learn", table, "--target", "risk", "--ignore", "note", "-o", tmp_path / "m", *options)
+        return run("info", tmp_path / "m")
+
+    for options in ([], ["--smoothing", "m=2"]):
+        assert "student" in info(*options)
+    for options in (["--model", "book"], ["--numbers", "normal"]):
+        assert "student" not in info(*options)
+    run("estimate", tmp_path / "m", "--numbers", "student", "-o", tmp_path / "n")
+    assert load(tmp_path / "n").rules.numbers == "student"
 
 
 def test_halves_merge_and_forget_to_the_same_bytes(table, tmp_path):

@@ -67,6 +67,7 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
     where = options.where
     database = duckdb.connect()  # one for all passes: opening it takes longer than reading a small table
     try:
+        database.extract_statements(query)  # so that an error is that of the query itself
         described = database.execute(f"describe from (\n{query}\n)").fetchall()
         columns = tuple(row[0] for row in described)
         if where is not None:
