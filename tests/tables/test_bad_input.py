@@ -65,7 +65,7 @@ def test_numbers_whose_square_is_none_are_refused():
 
 
 def test_a_lone_row_of_a_class_is_said():
-    with pytest.warns(PlausibleWarning, match="class 'c' has one row only in the rows, .* leave it out with --where"):
+    with pytest.warns(PlausibleWarning, match="class 'c' has one row only in the rows: .* leave it out with --where"):
         plausible.learn(changed(3, **{"class": "c"}), target="class")
 
 

@@ -393,9 +393,9 @@ def _warn_of_columns(model: Model, source: Source) -> None:
             warn(f"column {name!r} of {source.name} {why}; it says nothing (--ignore {quote(name)} leaves it out)")
     alone = [name for name in model.classes if model.counts.of(name) == 1] if model.variables else []
     if alone and model.documents >= FEW_ROWS and 2 * len(model.classes) <= model.documents:
-        more = f" and {len(alone) - 1:,} more" if len(alone) > 1 else ""
+        more = f", as have {len(alone) - 1:,} more" if len(alone) > 1 else ""
         warn(
-            f"class {alone[0]!r}{more} has one row only in {source.name}, too little to know it by; "
+            f"class {alone[0]!r} has one row only in {source.name}{more}: too little to know it by; "
             "add rows of it, or leave it out with --where"
         )
 
