@@ -8,10 +8,12 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "keys.hpp"
 #include "memory.hpp"
+#include "unicode.hpp"
 
 // Bytes that stay where they are until `clear`.
 class Store {
@@ -79,6 +81,8 @@ public:
                 slots_[i] = {};
             }
         }
+        if (coded_) std::fill(codes_.begin(), codes_.end(), Slot{});
+        coded_ = 0;
         long_.clear();
         known_ = size_ = looked_up_ = 0;
         tallied_ = 0;
@@ -91,7 +95,7 @@ public:
     void words(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t longest) {
         constexpr std::size_t together = 32;
         std::array<std::uint64_t, together> hashed;
-        const auto size = [&](std::size_t i) { return std::min<std::size_t>(edges[2 * i + 1] - edges[2 * i], longest); };
+        const auto size = [&](std::size_t i) { return token_size(text + edges[2 * i], edges[2 * i + 1] - edges[2 * i], longest); };
         for (std::size_t few; number; number -= few, edges += 2 * few) {
             few = std::min(together, number);
             for (std::size_t i = 0; i < few; ++i) {
@@ -100,6 +104,19 @@ public:
             }
             for (std::size_t i = 0; i < few; ++i) count(Key::padded(text + edges[2 * i], size(i), hashed[i]));
         }
+    }
+
+    // Characters of an unspaced script, each of three bytes in UTF-8, and the pairs that they make.
+    template <class Char>
+    void units(const Char* text, std::size_t number) {
+        std::uint32_t before = 0;
+        for (std::size_t i = 0; i < number; ++i) {
+            const std::uint32_t code = text[i];
+            count_unit(code);
+            if (i) count_unit(before << 16 | code);
+            before = code;
+        }
+        tokens_ += 2 * number - 1;
     }
 
     // Gives each term of the document its mass; with `pairs`, terms that hold a blank are n-grams, with a norm of their own.
@@ -171,29 +188,67 @@ private:
 
     void count(const Key& key) {
         ++tokens_;
+        note(find_or_add(key));
+    }
+
+    void note(std::uint32_t entry) {
+        present_[size_] = entry;
+        size_ += entries_[entry].times == 0;
+        ++entries_[entry].times;
+    }
+
+    std::uint32_t find_or_add(const Key& key) {
         for (std::size_t i = key.hashed & mask_;; i = (i + 1) & mask_) {
             const Slot slot = slots_[i];
             if (slot.entry == nothing) return add(key, i);
             if (slot.tag != tag(key.hashed)) continue;
-            Entry& entry = entries_[slot.entry];
-            if (!key.is(entry.low, entry.high, entry.size, entry.bytes)) continue;
-            present_[size_] = slot.entry;
-            size_ += entry.times == 0;
-            ++entry.times;
-            return;
+            const Entry& entry = entries_[slot.entry];
+            if (key.is(entry.low, entry.high, entry.size, entry.bytes)) return slot.entry;
         }
     }
 
-    [[gnu::noinline]] void add(const Key& key, std::size_t slot) {
+    [[gnu::noinline]] std::uint32_t add(const Key& key, std::size_t slot) {
         if (known_ == entries_.size()) {
             widen();
             for (slot = key.hashed & mask_; slots_[slot].entry != nothing;) slot = (slot + 1) & mask_;
         }
         const char* bytes = key.size > Key::inside ? long_.keep(key.bytes, key.size) : nullptr;
-        entries_[known_] = {key.low, key.high, key.hashed, bytes, key.size, 1, 0, 0, 0, 0, 0};
+        entries_[known_] = {key.low, key.high, key.hashed, bytes, key.size, 0, 0, 0, 0, 0, 0};
         slots_[slot] = {tag(key.hashed), static_cast<std::uint32_t>(known_)};
-        present_[size_++] = static_cast<std::uint32_t>(known_++);
+        return static_cast<std::uint32_t>(known_++);
     }
+
+    // A character, or two, as a number; codes_ leads from there to the entry with no look at its bytes.
+    void count_unit(std::uint32_t code) {
+        for (std::size_t i = place(code);; i = (i + 1) & (codes_.size() - 1)) {
+            const Slot slot = codes_[i];
+            if (slot.tag == code) return note(slot.entry);
+            if (slot.entry == nothing) return note(meet(code));
+        }
+    }
+
+    [[gnu::noinline]] std::uint32_t meet(std::uint32_t code) {
+        char bytes[8 + Key::padding];
+        std::size_t size = code >> 16 ? unicode::encode(code >> 16, bytes) : 0;
+        size += unicode::encode(code & 0xFFFF, bytes + size);
+        const std::uint32_t entry = find_or_add(Key::padded(bytes, size));
+        if (4 * ++coded_ > codes_.size()) {
+            const auto before = std::exchange(codes_, Array<Slot>(2 * codes_.size()));
+            --code_shift_;
+            for (const Slot& slot : before)
+                if (slot.entry != nothing) keep(slot);
+        }
+        keep({code, entry});
+        return entry;
+    }
+
+    void keep(const Slot& slot) {
+        std::size_t i = place(slot.tag);
+        while (codes_[i].entry != nothing) i = (i + 1) & (codes_.size() - 1);
+        codes_[i] = slot;
+    }
+
+    std::size_t place(std::uint32_t code) const { return code * 0x9E3779B1u >> code_shift_; }
 
     void widen() {
         entries_.resize(2 * entries_.size());
@@ -211,6 +266,9 @@ private:
     std::size_t mask_ = 1023;
     Array<Entry> entries_ = Array<Entry>(512);
     std::vector<std::uint32_t> present_ = std::vector<std::uint32_t>(513);  // entries of the document's terms
+    Array<Slot> codes_ = Array<Slot>(1024);  // by the numbers of units; the tag is the number
+    int code_shift_ = 32 - 10;
+    std::size_t coded_ = 0;
     Store long_;
     std::size_t known_ = 0, size_ = 0, looked_up_ = 0;
     std::uint64_t tokens_ = 0, tallied_ = 0;

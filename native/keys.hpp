@@ -20,6 +20,13 @@ inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
+// The bytes of a word that a token may have: whole characters of UTF-8.
+inline std::size_t token_size(const char* word, std::size_t size, std::size_t longest) {
+    if (size <= longest) [[likely]] return size;
+    while ((static_cast<unsigned char>(word[longest]) & 0xC0) == 0x80) --longest;
+    return longest;
+}
+
 struct Key {
     static constexpr std::size_t inside = 16;  // a string of so many bytes lies in the two numbers
     static constexpr std::size_t padding = inside;  // bytes that can be read behind a string given to `padded`
@@ -45,11 +52,8 @@ struct Key {
         constexpr std::uint64_t a = 0x9E3779B97F4A7C15u, b = 0xD6E8FEB86659FD93u;
         key.hashed = mix(key.low ^ a, key.high ^ b);
         if (length > inside) [[unlikely]] {
-            std::size_t i = inside;
-            for (; i + 8 <= length; i += 8) key.hashed = mix(key.hashed ^ read<std::uint64_t>(at + i), a);
-            std::uint64_t last = 0;
-            std::memcpy(&last, at + i, length - i);
-            key.hashed = mix(key.hashed ^ last, b ^ length);
+            for (std::size_t i = inside; i + 8 < length; i += 8) key.hashed = mix(key.hashed ^ read<std::uint64_t>(at + i), a);
+            key.hashed = mix(key.hashed ^ read<std::uint64_t>(at + length - 8), b ^ length);
         }
         return key;
     }
@@ -63,7 +67,10 @@ struct Key {
     // Whether another string, that has these numbers and lies at `others` if it is a long one, is the same.
     bool is(std::uint64_t others_low, std::uint64_t others_high, std::uint32_t others_size, const char* others) const {
         if ((low ^ others_low) | (high ^ others_high) | (size ^ others_size)) return false;
-        return size <= inside || std::memcmp(bytes + inside, others + inside, size - inside) == 0;
+        if (size <= inside) return true;
+        for (std::size_t i = inside; i + 8 < size; i += 8)
+            if (read<std::uint64_t>(bytes + i) != read<std::uint64_t>(others + i)) return false;
+        return read<std::uint64_t>(bytes + size - 8) == read<std::uint64_t>(others + size - 8);
     }
 
 private:

@@ -161,7 +161,18 @@ struct TokenList {
     void operator()(const char* bytes, std::size_t size) { out.append(nb::str(bytes, size)); }
     void words(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t longest) {
         for (std::size_t i = 0; i < number; ++i, edges += 2)
-            (*this)(text + edges[0], std::min<std::size_t>(edges[1] - edges[0], longest));
+            (*this)(text + edges[0], token_size(text + edges[0], edges[1] - edges[0], longest));
+    }
+    template <class Char>
+    void units(const Char* text, std::size_t number) {
+        char bytes[8];
+        for (std::size_t i = 0, size = 0, before; i < number; ++i) {
+            before = size;
+            size = unicode::encode(text[i], bytes + before);
+            (*this)(bytes + before, size);
+            if (i) (*this)(bytes, before + size);
+            std::memmove(bytes, bytes + before, size);
+        }
     }
 };
 

@@ -41,8 +41,9 @@ private:
     std::size_t current_ = 0, used_ = 0;
 };
 
-// Calls sink(bytes, length) for each token of a text, as UTF-8, or sink.words for several (as AsciiWords does). Behind
-// the bytes `Key::padding` more can be read.
+// Calls sink(bytes, length) for each token of a text, as UTF-8, or sink.words for several (as AsciiWords does), or
+// sink.units for characters of an unspaced script, of which each is a token and so is each pair. Behind the bytes
+// `Key::padding` more can be read.
 template <class Sink>
 class Tokeniser {
 public:
@@ -54,16 +55,11 @@ public:
         begin();
         std::size_t last = 0;
         ascii_.run(text, size, Key::padding, [&](const char* lower, const std::uint32_t* edges, std::size_t number) {
-            if (rules_.longest_gram == 1 && !rules_.longest_chars) {
-                sink_.words(lower, edges, number, longest_token);
-                return;
-            }
-            for (const auto* end = edges + 2 * number; edges < end; edges += 2) {
-                if (rules_.longest_gram > 1 && !words_.empty() && !std::all_of(text + last, text + edges[0], unicode::is_blank))
-                    words_.clear();
-                last = edges[1];
-                word(lower + edges[0], std::min<std::size_t>(edges[1] - edges[0], longest_token));
-            }
+            if (only_words_) sink_.words(lower, edges, number, longest_token);
+            else
+                last = each_word(lower, edges, number, last, [&](std::size_t from, std::size_t to) {
+                    return std::all_of(text + from, text + to, unicode::is_blank);
+                });
         });
     }
 
@@ -73,7 +69,8 @@ public:
         using unicode::Kind;
         begin();
         start(nullptr, 0);
-        while ((p = plain(p, end)) < end) {
+        while (p < end) {
+            if (unit_ == none && !size_ && (p = units(words(p, end), end)) == end) break;
             const Char c = *p++;
             const auto& record = unicode::record(c);
             switch (kind(record.kind)) {
@@ -114,92 +111,85 @@ private:
         words_.clear();
     }
 
-    // Takes in plain letters, as the switch of `run` would: inside a word, or a run of unspaced characters with nothing
-    // to join them from either side. Gives the place of the first character that is left.
+    // Takes in whole words and what lies between them, as the switch of `run` would, with no branch on what a character
+    // is. Gives the place of the first character, or of the word with it, that needs a closer look; of an unspaced one,
+    // too; or of any word after some of them.
     template <class Char>
-    const Char* plain(const Char* p, const Char* end) {
-        using unicode::Kind;
-        while (p < end) {
-            const auto* letter = &unicode::letter(*p);
-            if (!letter->plain) return p;
-            const Kind first = kind(letter->kind);
-            if (unit_ == none && letter->inside && (first == Kind::word || size_)) {
-                char* out = token_ + size_;
-                const char* last = token_ + longest_raw - sizeof letter->bytes;
-                std::uint8_t combining = last_class_;
-                bool swapped = false;
-                do {
-                    if (out <= last) {
-                        std::memcpy(out, letter->bytes, sizeof letter->bytes);
-                        out += letter->size;
-                        swapped |= letter->combining < combining && letter->combining;
-                        combining = letter->combining;
-                    }
-                    if (++p == end) break;
-                    letter = &unicode::letter(*p);
-                } while (letter->inside);
-                size_ = static_cast<std::size_t>(out - token_);
-                last_class_ = combining;
-                unstable_ |= swapped;
-            } else if (first == Kind::separator) {
-                if (unit_ != none) end_run();
-                else if (size_) end_word();
-                if (!unicode::is_blank(*p)) words_.clear();
-                ++p;
-            } else if (first == Kind::unspaced && unit_ == none) {
-                const Char* last = p;
-                do ++last;
-                while (last < end && (letter = &unicode::letter(*last))->plain && kind(letter->kind) == Kind::unspaced);
-                const bool joined = last < end && kind(letter->kind) != Kind::word && kind(letter->kind) != Kind::separator;
-                if (joined && --last == p) return p;
-                if (size_) end_word();
-                const std::string_view unit = units(p, last);
-                p = last;
-                if (joined) {
-                    start(unit.data(), unit.size());
-                    unit_ = size_;
-                    append(*p, unicode::record(*p));
-                    ++p;
-                }
+    const Char* words(const Char* p, const Char* end) {
+        using unicode::bit, unicode::Kind;
+        const Char* const stop = p + std::min<std::ptrdiff_t>(end - p, some_letters);
+        char* out = letters_.data();
+        std::size_t number = 0;
+        bool inside = false;
+        const auto *last = &unicode::letter(' '), *letter = last;
+        for (; p < stop; ++p) {
+            letter = &unicode::letter(*p);
+            if (!(letter->kind & plain_) | (letter->order < last->combining) | (letter->joins & last->takes)) [[unlikely]] {
+                if (letter->kind == bit(Kind::ignored)) continue;
+                if (letter->kind != bit(Kind::apostrophe)) break;
+                if (!inside || !before_word(p + 1, end)) letter = &unicode::letter(0);
+            }
+            std::memcpy(out, letter->bytes, sizeof letter->bytes);
+            edges_[number] = static_cast<std::uint32_t>(out - letters_.data());
+            const bool here = (letter->kind & word_) | (inside & !(letter->kind & bit(Kind::separator)));
+            number += here != inside;
+            inside = here;
+            out += letter->size;
+            last = letter;
+        }
+        if (inside) {
+            if (p == end || letter->kind == bit(Kind::unspaced)) {
+                edges_[number++] = static_cast<std::uint32_t>(out - letters_.data());
             } else {
-                return p;
+                const char* begin = letters_.data() + edges_[--number];
+                while (out > begin) out -= unicode::letter(*--p).size;
             }
         }
+        if (only_words_) {
+            if (number) sink_.words(letters_.data(), edges_.data(), number / 2, longest_token);
+            return p;
+        }
+        const auto blank = [&](std::size_t from, std::size_t to) {
+            return std::find(letters_.data() + from, letters_.data() + to, '\n') == letters_.data() + to;
+        };
+        const std::size_t behind = each_word(letters_.data(), edges_.data(), number / 2, 0, blank);
+        if (!blank(behind, static_cast<std::size_t>(out - letters_.data()))) words_.clear();
         return p;
     }
 
-    // Characters of an unspaced script: each is a token, and so is each pair. Gives the last one.
-    template <class Char>
-    std::string_view units(const Char* p, const Char* end) {
-        words_.clear();
-        std::array<std::uint32_t, 4 * some_units> edges;
-        std::uint32_t size = 0, prior = 0;
-        bool first = true;
-        while (p < end) {
-            std::size_t number = 0;
-            for (const Char* stop = p + std::min<std::ptrdiff_t>(end - p, some_units); p < stop; ++p, first = false) {
-                const auto& letter = unicode::letter(*p);
-                std::memcpy(units_.data() + size, letter.bytes, sizeof letter.bytes);
-                const std::uint32_t next = size + letter.size;
-                edges[2 * number] = size;
-                edges[2 * number + 1] = next;
-                edges[2 * number + 2] = prior;
-                edges[2 * number + 3] = next;
-                number += first ? 1 : 2;
-                prior = size;
-                size = next;
-            }
-            sink_.words(units_.data(), edges.data(), number, longest_token);
-            size -= prior;
-            std::memmove(units_.data(), units_.data() + prior, size);
-            prior = 0;
+    // Each word, for n-grams; `last` is the end of the one before, or 0. Gives the end of the last one.
+    template <class Blank>
+    std::size_t each_word(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t last, Blank&& blank) {
+        for (const auto* end = edges + 2 * number; edges < end; edges += 2) {
+            if (!words_.empty() && !blank(last, edges[0])) words_.clear();
+            last = edges[1];
+            word(text + edges[0], token_size(text + edges[0], edges[1] - edges[0], longest_token));
         }
-        return {units_.data(), size};
+        return last;
     }
 
-    // The next token; it begins with the unit before, if there is one.
+    // Takes in units of an unspaced script; one with a mark behind it needs a closer look.
+    template <class Char>
+    const Char* units(const Char* p, const Char* end) {
+        using unicode::bit, unicode::Kind;
+        if (rules_.longest_chars || p == end || !unicode::is_unit(*p)) return p;
+        const Char* last = p;
+        do ++last;
+        while (last < end && unicode::is_unit(*last));
+        const bool joined = last < end && !(unicode::letter(*last).kind & (bit(Kind::word) | bit(Kind::separator)));
+        if (joined && --last == p) return p;
+        words_.clear();
+        sink_.units(p, static_cast<std::size_t>(last - p));
+        if (!joined) return last;
+        start(nullptr, unicode::encode(last[-1], token_));
+        unit_ = size_;
+        append(*last, unicode::record(*last));
+        return last + 1;
+    }
+
+    // The next token; it begins with the unit before, if there is one, which may lie there already.
     void start(const char* prior, std::size_t size) {
-        if (size) std::memmove(token_, prior, size);
+        if (prior) std::memmove(token_, prior, size);
         size_ = size;
         unit_ = none;
         prior_ = size ? 0 : none;
@@ -316,9 +306,12 @@ private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     static constexpr std::size_t longest_raw = 4 * longest_token;  // normal form C can be a third of what it is made of
 
-    static constexpr std::size_t some_units = 256;
+    static constexpr std::size_t some_letters = 1024;
 
     const TokenRules rules_;
+    const bool only_words_ = rules_.longest_gram == 1 && !rules_.longest_chars;
+    const std::uint8_t word_ = unicode::bit(unicode::Kind::word) | (rules_.longest_chars ? unicode::bit(unicode::Kind::unspaced) : 0);
+    const std::uint8_t plain_ = word_ | unicode::bit(unicode::Kind::mark) | unicode::bit(unicode::Kind::separator);
     Sink& sink_;
     AsciiWords ascii_;
     Arena arena_;
@@ -329,5 +322,6 @@ private:
     std::vector<std::string_view> words_;  // the last ones of a text, for n-grams
     std::vector<std::size_t> starts_;
     std::string text_;
-    std::array<char, 4 * (some_units + 2) + Key::padding> units_{};
+    std::array<char, sizeof unicode::Letter::bytes * some_letters + Key::padding> letters_{};
+    std::array<std::uint32_t, some_letters + 2> edges_{};
 };

@@ -1,6 +1,7 @@
 #include "unicode.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <memory>
 
@@ -8,6 +9,7 @@ namespace unicode {
 namespace {
 
 constexpr char32_t hangul = 0xAC00, lead = 0x1100, vowel = 0x1161, tail = 0x11A7;
+constexpr std::uint8_t without_class = 1, with_class = 2;  // see `Letter`
 constexpr char32_t iota_below = 0x345, iota = 0x3B9;
 constexpr char32_t leads = 19, vowels = 21, tails = 28, syllables = leads * vowels * tails;
 
@@ -45,22 +47,61 @@ char32_t composite(char32_t first, char32_t second) {
     return composed[found - std::begin(composed_pairs)];
 }
 
+// Whether there is a character that this one and another are composed to.
+bool begins_pair(char32_t c) {
+    if (c >= lead && c < lead + leads) return true;
+    if (c >= hangul && c < hangul + syllables) return (c - hangul) % tails == 0;
+    const auto* found = std::lower_bound(std::begin(composed_pairs), std::end(composed_pairs), std::uint64_t{c} << 32);
+    return found != std::end(composed_pairs) && *found >> 32 == c;
+}
+
+Letter plainly(Kind kind, char byte, std::uint8_t size) { return {{byte}, size, bit(kind), 255, 0, 0, 0}; }
+
+Letter make_letter(char32_t c) {
+    const Record& of = record(c);
+    if (of.kind == Kind::ignored) return plainly(of.kind, 0, 0);
+    if (of.kind == Kind::apostrophe) return plainly(of.kind, '\'', 1);
+    if (of.kind == Kind::separator) return plainly(of.kind, is_blank(c) ? ' ' : '\n', 1);
+
+    std::string raw, normal;
+    std::vector<char32_t> parts;
+    const auto fold_to = [&](char32_t folded) {
+        char bytes[4];
+        raw.append(bytes, encode(folded, bytes));
+        decompose(folded, parts);
+    };
+    if (!of.many) fold_to(c + static_cast<char32_t>(of.shift));
+    else
+        for (std::uint32_t k = 1; k <= folded[of.shift]; ++k) fold_to(folded[static_cast<std::uint32_t>(of.shift) + k]);
+    compose(normal = raw);
+    const char* p = normal.data();
+    const char32_t first = decode(p);
+    char32_t last = first;
+    while (p < normal.data() + normal.size()) last = decode(p);
+
+    const std::uint8_t class_of_first = record(first).combining, class_of_last = record(parts.back()).combining;
+    const bool changed = normal != raw;
+    Letter out{};
+    if (normal.size() > sizeof out.bytes || record(parts.front()).combining != class_of_first || (changed && class_of_first)) return out;
+    const bool joins = record(first).unstable || record(parts.front()).unstable;
+    if (of.kind == Kind::unspaced && (changed || joins || class_of_first || of.shift || normal.size() != 3)) return out;
+    std::memcpy(out.bytes, normal.data(), normal.size());
+    out.size = static_cast<std::uint8_t>(normal.size());
+    out.kind = bit(of.kind);
+    out.order = class_of_first ? class_of_first : 255;
+    out.combining = class_of_last;
+    out.joins = !joins ? 0 : class_of_first ? with_class : without_class;
+    out.takes = begins_pair(last) || changed ? without_class | with_class : parts.size() > 1 || class_of_last ? with_class : 0;
+    return out;
+}
+
 }  // namespace
 
 std::atomic<const Letter*> pages[0x110000 / 128];
 
 const Letter* make_page(std::size_t page) {
     auto letters = std::make_unique<Letter[]>(128);
-    for (std::size_t i = 0; i < 128; ++i) {
-        const auto c = static_cast<char32_t>(128 * page + i);
-        const Record& of = record(c);
-        Letter& out = letters[i];
-        out.kind = of.kind;
-        out.combining = of.combining;
-        out.plain = !of.many && !of.unstable;
-        out.inside = out.plain && (of.kind == Kind::word || of.kind == Kind::mark);
-        if (!of.many) out.size = static_cast<std::uint8_t>(encode(c + static_cast<char32_t>(of.shift), out.bytes));
-    }
+    for (std::size_t i = 0; i < 128; ++i) letters[i] = make_letter(static_cast<char32_t>(128 * page + i));
     const Letter* made = nullptr;
     if (pages[page].compare_exchange_strong(made, letters.get(), std::memory_order_acq_rel)) made = letters.release();
     return made;

@@ -59,15 +59,17 @@ inline std::size_t encode(char32_t c, char* out) {
     return 4;
 }
 
-// A character as it goes into a token. It is plain if it folds to one character that normal form C leaves alone, unless
-// it has to change places with the one before.
+// A character as it goes into a token, folded and in normal form C: one that leaves its neighbours and itself as they are,
+// unless it `orders` before the one in front, or one of its `joins` is among what that one `takes`. `kind` is a bit, and
+// none for a character that needs a closer look. A separator is a blank, or else a line feed.
 struct Letter {
-    char bytes[4];
-    std::uint8_t size;
-    Kind kind;
-    std::uint8_t combining;
-    bool plain, inside;  // plain; and a part of a word
+    char bytes[8];
+    std::uint8_t size, kind;
+    std::uint8_t order, combining;  // the combining class of its first part, with 255 for none; of its last
+    std::uint8_t joins, takes;      // a bit for characters without, and one for those with, a combining class
 };
+
+constexpr std::uint8_t bit(Kind kind) { return static_cast<std::uint8_t>(1 << static_cast<int>(kind)); }
 
 // Letters by pages of 128, each made when it is first asked for.
 extern std::atomic<const Letter*> pages[0x110000 / 128];
@@ -79,6 +81,9 @@ inline const Letter& letter(char32_t c) {
     if (!page) [[unlikely]] page = make_page(c / 128);
     return page[c % 128];
 }
+
+// A character of an unspaced script that takes three bytes and is not folded: a unit of its own.
+inline bool is_unit(char32_t c) { return c - ideographs[0] <= ideographs[1] - ideographs[0] || letter(c).kind == bit(Kind::unspaced); }
 
 // One code point of well-formed UTF-8; `p` moves behind it.
 inline char32_t decode(const char*& p) {

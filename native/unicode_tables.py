@@ -58,6 +58,17 @@ def array(name: str, ctype: str, values: list[int]) -> str:
     return f"inline constexpr {ctype} {name}[] = {{\n" + ",\n".join(rows) + "};\n"
 
 
+def longest_run(values: list[int], wanted: int) -> list[int]:
+    """The first and last place of the longest run of a value among characters of three bytes."""
+    best, first = [0, -1], 0x800
+    for place in range(0x800, 0x10000):
+        if values[place] != wanted:
+            first = place + 1
+        elif place - first > best[1] - best[0]:
+            best = [first, place]
+    return best
+
+
 def main(path: str) -> None:
     decompositions: dict[int, str] = {}
     compositions: dict[tuple[int, int], int] = {}
@@ -92,6 +103,8 @@ def main(path: str) -> None:
             record = (shift, kind(code), ucd.combining(char), 0 if many else unstable(folded), many)
         indices.append(records.setdefault(record, len(records)))
 
+    ideographs = longest_run(indices, records[0, UNSPACED, 0, 0, 0])
+
     blocks: dict[tuple[int, ...], int] = {}
     stage1 = [blocks.setdefault(tuple(indices[i : i + BLOCK]), len(blocks)) for i in range(0, LAST, BLOCK)]
     stage2 = [index for block in blocks for index in block]
@@ -109,6 +122,7 @@ def main(path: str) -> None:
         out.write(array("block_of", "std::uint16_t", stage1))
         out.write(array("record_of", "std::uint16_t", stage2))
         out.write(f"inline constexpr Record records[] = {{\n{rows}}};\n")
+        out.write(array("ideographs", "char32_t", ideographs))
         out.write(array("folded", "std::uint32_t", folds))
         out.write(array("composed_pairs", "std::uint64_t", [pair for pair, _ in pairs]))
         out.write(array("composed", "std::uint32_t", [code for _, code in pairs]))
