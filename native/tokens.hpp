@@ -118,31 +118,33 @@ private:
     const Char* words(const Char* p, const Char* end) {
         using unicode::bit, unicode::Kind;
         const Char* const stop = p + std::min<std::ptrdiff_t>(end - p, some_letters);
-        char* out = letters_.data();
+        const std::uint8_t begins = begins_ | bit(Kind::separator), goes_on = begins | bit(Kind::mark);
+        std::uint32_t at = 0;
         std::size_t number = 0;
-        bool inside = false;
-        const auto *last = &unicode::letter(' '), *letter = last;
+        bool inside = false, near = false;
         for (; p < stop; ++p) {
-            letter = &unicode::letter(*p);
-            if (!(letter->kind & plain_) | (letter->order < last->combining) | (letter->joins & last->takes)) [[unlikely]] {
-                if (letter->kind == bit(Kind::ignored)) continue;
-                if (letter->kind != bit(Kind::apostrophe)) break;
-                if (!inside || !before_word(p + 1, end)) letter = &unicode::letter(0);
+            const auto* letter = &unicode::letter(*p);
+            if (!(letter->plain & (inside ? goes_on : begins))) [[unlikely]] {
+                if (letter->kind == bit(Kind::ignored) || (letter->kind == bit(Kind::mark) && !inside)) continue;
+                if (letter->kind == bit(Kind::apostrophe)) {
+                    if (!inside || !before_word(p + 1, end)) letter = &unicode::letter(0);
+                } else if (!(letter->kind & goes_on) || (inside && !letter->can_follow(before(p)))) {
+                    near = letter->kind == bit(Kind::unspaced);
+                    break;
+                }
             }
-            std::memcpy(out, letter->bytes, sizeof letter->bytes);
-            edges_[number] = static_cast<std::uint32_t>(out - letters_.data());
-            const bool here = (letter->kind & word_) | (inside & !(letter->kind & bit(Kind::separator)));
+            std::memcpy(letters_.data() + at, letter->bytes, sizeof letter->bytes);
+            edges_[number] = at;
+            const bool here = letter->plain != bit(Kind::separator);
             number += here != inside;
             inside = here;
-            out += letter->size;
-            last = letter;
+            at += letter->size;
         }
         if (inside) {
-            if (p == end || letter->kind == bit(Kind::unspaced)) {
-                edges_[number++] = static_cast<std::uint32_t>(out - letters_.data());
+            if (p == end || near) {
+                edges_[number++] = at;
             } else {
-                const char* begin = letters_.data() + edges_[--number];
-                while (out > begin) out -= unicode::letter(*--p).size;
+                for (--number; at > edges_[number];) at -= unicode::letter(*--p).size;
             }
         }
         if (only_words_) {
@@ -153,8 +155,15 @@ private:
             return std::find(letters_.data() + from, letters_.data() + to, '\n') == letters_.data() + to;
         };
         const std::size_t behind = each_word(letters_.data(), edges_.data(), number / 2, 0, blank);
-        if (!blank(behind, static_cast<std::size_t>(out - letters_.data()))) words_.clear();
+        if (!blank(behind, at)) words_.clear();
         return p;
+    }
+
+    // The character in front, which is part of a word.
+    template <class Char>
+    static const unicode::Letter& before(const Char* p) {
+        while (unicode::letter(*--p).kind == unicode::bit(unicode::Kind::ignored)) {}
+        return unicode::letter(*p);
     }
 
     // Each word, for n-grams; `last` is the end of the one before, or 0. Gives the end of the last one.
@@ -310,8 +319,7 @@ private:
 
     const TokenRules rules_;
     const bool only_words_ = rules_.longest_gram == 1 && !rules_.longest_chars;
-    const std::uint8_t word_ = unicode::bit(unicode::Kind::word) | (rules_.longest_chars ? unicode::bit(unicode::Kind::unspaced) : 0);
-    const std::uint8_t plain_ = word_ | unicode::bit(unicode::Kind::mark) | unicode::bit(unicode::Kind::separator);
+    const std::uint8_t begins_ = unicode::bit(unicode::Kind::word) | (rules_.longest_chars ? unicode::bit(unicode::Kind::unspaced) : 0);
     Sink& sink_;
     AsciiWords ascii_;
     Arena arena_;

@@ -55,7 +55,7 @@ bool begins_pair(char32_t c) {
     return found != std::end(composed_pairs) && *found >> 32 == c;
 }
 
-Letter plainly(Kind kind, char byte, std::uint8_t size) { return {{byte}, size, bit(kind), 255, 0, 0, 0}; }
+Letter plainly(Kind kind, char byte, std::uint8_t size) { return {{byte}, size, bit(kind), bit(kind), 255, 0, 0, 0}; }
 
 Letter make_letter(char32_t c) {
     const Record& of = record(c);
@@ -91,6 +91,7 @@ Letter make_letter(char32_t c) {
     out.order = class_of_first ? class_of_first : 255;
     out.combining = class_of_last;
     out.joins = !joins ? 0 : class_of_first ? with_class : without_class;
+    out.plain = joins || class_of_first ? 0 : out.kind;
     out.takes = begins_pair(last) || changed ? without_class | with_class : parts.size() > 1 || class_of_last ? with_class : 0;
     return out;
 }

@@ -59,14 +59,16 @@ inline std::size_t encode(char32_t c, char* out) {
     return 4;
 }
 
-// A character as it goes into a token, folded and in normal form C: one that leaves its neighbours and itself as they are,
-// unless it `orders` before the one in front, or one of its `joins` is among what that one `takes`. `kind` is a bit, and
-// none for a character that needs a closer look. A separator is a blank, or else a line feed.
-struct Letter {
+// A character as it goes into a token, folded and in normal form C; a separator is a blank, or else a line feed. `kind`
+// is a bit, or none if only a closer look can tell; `plain` is the same for those that never change with the one before.
+struct alignas(16) Letter {
     char bytes[8];
-    std::uint8_t size, kind;
+    std::uint8_t size, kind, plain;
     std::uint8_t order, combining;  // the combining class of its first part, with 255 for none; of its last
     std::uint8_t joins, takes;      // a bit for characters without, and one for those with, a combining class
+
+    // Whether both stay as they are.
+    bool can_follow(const Letter& before) const { return order >= before.combining && !(joins & before.takes); }
 };
 
 constexpr std::uint8_t bit(Kind kind) { return static_cast<std::uint8_t>(1 << static_cast<int>(kind)); }
