@@ -52,20 +52,34 @@ public:
         std::uint64_t low, high, hashed;
         const char* bytes;  // of a term that does not lie in the two numbers
         std::uint32_t size;
-        std::uint32_t times;               // in the document
-        std::uint32_t mass;                // of the document, set by `weigh`
-        std::uint32_t term;                // its place in its shard, set by `Table::look_up`
-        std::uint32_t documents, occurrences;  // of the documents that were tallied
-        std::uint64_t masses;
+        std::uint32_t term;  // its place in its shard, set by `Table::look_up`
+        std::uint32_t mass;  // of the document, set by `weigh`
 
         Key key() const { return {low, high, hashed, text().data(), size}; }
         std::string_view text() const { return {size > Key::inside ? bytes : reinterpret_cast<const char*>(&low), size}; }
         TermId id() const { return {static_cast<std::uint32_t>(hashed >> 60), term}; }
     };
 
+    // What a term was in the documents that were tallied.
+    struct Sum {
+        std::uint32_t documents = 0, occurrences = 0;
+        std::uint64_t masses = 0;
+    };
+
+    // A term of the document.
+    struct Term {
+        const Entry& entry;
+        std::uint32_t times;
+
+        Key key() const { return entry.key(); }
+        std::string_view text() const { return entry.text(); }
+        TermId id() const { return entry.id(); }
+        std::uint32_t mass() const { return entry.mass; }
+    };
+
     // The next document.
     void begin() {
-        for (std::size_t i = 0; i < size_; ++i) entries_[present_[i]].times = 0;
+        for (std::size_t i = 0; i < size_; ++i) times_[present_[i]] = 0;
         size_ = 0;
         tokens_ = 0;
     }
@@ -109,40 +123,32 @@ public:
     // Characters of an unspaced script, each of three bytes in UTF-8, and the pairs that they make.
     template <class Char>
     void units(const Char* text, std::size_t number) {
-        std::uint32_t before = 0;
-        for (std::size_t i = 0; i < number; ++i) {
-            const std::uint32_t code = text[i];
-            count_unit(code);
-            if (i) count_unit(before << 16 | code);
-            before = code;
+        note(find_unit(text[0]));
+        for (std::size_t i = 1; i < number; ++i) {
+            note(find_unit(text[i]));
+            note(find_unit(static_cast<std::uint32_t>(text[i - 1]) << 16 | text[i]));
         }
         tokens_ += 2 * number - 1;
     }
 
     // Gives each term of the document its mass; with `pairs`, terms that hold a blank are n-grams, with a norm of their own.
     void weigh(bool pairs) {
-        double norm[2] = {0, 0};
-        for (std::size_t i = 0; i < size_; ++i) {
-            const Entry& entry = (*this)[i];
-            const double x = damped(entry.times);
-            norm[pairs && is_gram(entry)] += x * x;
-        }
-        for (double& n : norm) n = n > 0 ? unit / std::sqrt(n) : 0;
-        for (std::size_t i = 0; i < size_; ++i) {
-            Entry& entry = (*this)[i];
-            entry.mass = static_cast<std::uint32_t>(std::llrint(damped(entry.times) * norm[pairs && is_gram(entry)]));
-        }
+        const Norms norms = measure(pairs);
+        for (std::size_t i = 0; i < size_; ++i) entries_[present_[i]].mass = mass((*this)[i], norms, pairs);
     }
 
-    // Adds the document, which has been weighed, to the sums.
-    void tally() {
+    // Weighs the document, adds it to the sums, and begins the next one.
+    void tally(bool pairs) {
+        const Norms norms = measure(pairs);
         tallied_ += tokens_;
         for (std::size_t i = 0; i < size_; ++i) {
-            Entry& entry = (*this)[i];
-            ++entry.documents;
-            entry.occurrences += entry.times;
-            entry.masses += entry.mass;
+            const Term term = (*this)[i];
+            Sum& sum = sums_[present_[i]];
+            ++sum.documents;
+            sum.occurrences += term.times;
+            sum.masses += mass(term, norms, pairs);
         }
+        begin();
     }
 
     static constexpr double unit = 1 << 20;
@@ -158,17 +164,17 @@ public:
     static double damped(std::uint32_t times) {
         return times < damped_size ? damped_table()[times] : std::log1p(static_cast<double>(times));
     }
-    static bool is_gram(const Entry& entry) { return entry.text().find(' ') != std::string_view::npos; }
+    static bool is_gram(const Term& term) { return term.text().find(' ') != std::string_view::npos; }
 
     // The terms of the document, in the order of their first occurrence.
     std::size_t size() const { return size_; }
     std::uint64_t tokens() const { return tokens_; }
-    Entry& operator[](std::size_t i) { return entries_[present_[i]]; }
-    const Entry& operator[](std::size_t i) const { return entries_[present_[i]]; }
+    Term operator[](std::size_t i) const { return {entries_[present_[i]], times_[present_[i]]}; }
 
     // All terms since `clear`; `begin` would add to those that are full.
     std::size_t known() const { return known_; }
     const Entry& entry(std::size_t i) const { return entries_[i]; }
+    const Sum& sum(std::size_t i) const { return sums_[i]; }
     bool full() const { return known_ > many || tallied_ > 1u << 30; }
 
     // Calls use(entries, number) for the terms that have come since the last call.
@@ -184,6 +190,23 @@ private:
         std::uint32_t tag = 0, entry = nothing;
     };
 
+    using Norms = std::array<double, 2>;  // of words and of n-grams: what a damped number is multiplied by
+
+    Norms measure(bool pairs) const {
+        Norms norms{};
+        for (std::size_t i = 0; i < size_; ++i) {
+            const Term term = (*this)[i];
+            const double x = damped(term.times);
+            norms[pairs && is_gram(term)] += x * x;
+        }
+        for (double& n : norms) n = n > 0 ? unit / std::sqrt(n) : 0;
+        return norms;
+    }
+
+    static std::uint32_t mass(const Term& term, const Norms& norms, bool pairs) {
+        return static_cast<std::uint32_t>(std::llrint(damped(term.times) * norms[pairs && is_gram(term)]));
+    }
+
     static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed >> 24); }
 
     void count(const Key& key) {
@@ -193,8 +216,7 @@ private:
 
     void note(std::uint32_t entry) {
         present_[size_] = entry;
-        size_ += entries_[entry].times == 0;
-        ++entries_[entry].times;
+        size_ += times_[entry]++ == 0;
     }
 
     std::uint32_t find_or_add(const Key& key) {
@@ -213,17 +235,19 @@ private:
             for (slot = key.hashed & mask_; slots_[slot].entry != nothing;) slot = (slot + 1) & mask_;
         }
         const char* bytes = key.size > Key::inside ? long_.keep(key.bytes, key.size) : nullptr;
-        entries_[known_] = {key.low, key.high, key.hashed, bytes, key.size, 0, 0, 0, 0, 0, 0};
+        entries_[known_] = {key.low, key.high, key.hashed, bytes, key.size, 0, 0};
+        sums_[known_] = {};
+        times_[known_] = 0;
         slots_[slot] = {tag(key.hashed), static_cast<std::uint32_t>(known_)};
         return static_cast<std::uint32_t>(known_++);
     }
 
     // A character, or two, as a number; codes_ leads from there to the entry with no look at its bytes.
-    void count_unit(std::uint32_t code) {
+    std::uint32_t find_unit(std::uint32_t code) {
         for (std::size_t i = place(code);; i = (i + 1) & (codes_.size() - 1)) {
             const Slot slot = codes_[i];
-            if (slot.tag == code) return note(slot.entry);
-            if (slot.entry == nothing) return note(meet(code));
+            if (slot.tag == code) return slot.entry;
+            if (slot.entry == nothing) return meet(code);
         }
     }
 
@@ -252,6 +276,8 @@ private:
 
     void widen() {
         entries_.resize(2 * entries_.size());
+        sums_.resize(entries_.size());
+        times_.resize(entries_.size());
         present_.resize(entries_.size() + 1);
         slots_.assign(2 * slots_.size(), Slot{});
         mask_ = slots_.size() - 1;
@@ -265,6 +291,8 @@ private:
     Array<Slot> slots_ = Array<Slot>(1024);
     std::size_t mask_ = 1023;
     Array<Entry> entries_ = Array<Entry>(512);
+    Array<Sum> sums_ = Array<Sum>(512);                      // of the entries
+    Array<std::uint32_t> times_ = Array<std::uint32_t>(512);  // in the document
     std::vector<std::uint32_t> present_ = std::vector<std::uint32_t>(513);  // entries of the document's terms
     Array<Slot> codes_ = Array<Slot>(1024);  // by the numbers of units; the tag is the number
     int code_shift_ = 32 - 10;

@@ -91,13 +91,13 @@ nb::tuple score_without(const Model& model, nb::handle documents, const std::vec
 }
 
 // What a term of a document adds to the score of each class.
-std::optional<std::vector<double>> contribution(const Scorer& scorer, const Bag::Entry& entry) {
-    auto weights = scorer.weights(entry.key());
+std::optional<std::vector<double>> contribution(const Scorer& scorer, const Bag::Term& term) {
+    auto weights = scorer.weights(term.key());
     if (weights && !scorer.bernoulli())
-        for (double& weight : *weights) weight *= entry.times;
+        for (double& weight : *weights) weight *= term.times;
     return weights;
 }
-std::optional<std::vector<double>> contribution(const Weighted& model, const Bag::Entry& entry) { return model.weights(entry); }
+std::optional<std::vector<double>> contribution(const Weighted& model, const Bag::Term& term) { return model.weights(term); }
 
 // The distinct terms of one text: (term, occurrences, what it adds to each class or None: not in the vocabulary).
 template <class Model>
@@ -112,7 +112,7 @@ nb::list terms(const Model& model, const Terms& counts, nb::handle text) {
     counts.table().look_up(bag);
     nb::list out;
     for (std::size_t i = 0; i < bag.size(); ++i)
-        out.append(nb::make_tuple(nb::str(bag[i].text().data(), bag[i].size), bag[i].times, contribution(model, bag[i])));
+        out.append(nb::make_tuple(nb::str(bag[i].text().data(), bag[i].text().size()), bag[i].times, contribution(model, bag[i])));
     return out;
 }
 

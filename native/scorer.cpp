@@ -170,11 +170,11 @@ Scorer::Summary Scorer::score(Bag& bag, double* scores) const {
     std::uint64_t steps = 0;
     double ground = 0;
     std::fill_n(scores, classes(), 0.0);
-    weights_.add(bag, scores, [&](const Bag::Entry& entry) {
-        out.known += entry.times;
-        const double times = bernoulli() ? 1 : entry.times;
-        steps += bernoulli() ? 1 : entry.times;
-        if (!bernoulli()) ground += times * this->ground(entry.id());
+    weights_.add(bag, scores, [&](const Bag::Term& term) {
+        out.known += term.times;
+        const double times = bernoulli() ? 1 : term.times;
+        steps += bernoulli() ? 1 : term.times;
+        if (!bernoulli()) ground += times * this->ground(term.id());
         return times;
     });
     for (std::size_t c = 0; c < classes(); ++c)

@@ -311,8 +311,8 @@ private:
             for (std::size_t i = 0; i < few; ++i) terms[i] = part.find_or_add(bag.entry(order[i]).key());
             for (std::size_t i = 0; i < few; ++i) part.expect_cell(terms[i], label);
             for (std::size_t i = 0; i < few; ++i) {
-                const Bag::Entry& entry = bag.entry(order[i]);
-                part.count(terms[i], {label, entry.documents, entry.occurrences, entry.masses});
+                const Bag::Sum& sum = bag.sum(order[i]);
+                part.count(terms[i], {label, sum.documents, sum.occurrences, sum.masses});
             }
         }
     }

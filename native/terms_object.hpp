@@ -62,10 +62,8 @@ public:
             Bag& bag = bags[thread];
             if (label[thread] != labels[text] || bag.full()) add(thread);
             label[thread] = labels[text];
-            bag.begin();
             texts.run(text, tokenisers[thread]);
-            bag.weigh(grams());
-            bag.tally();
+            bag.tally(grams());
         });
         share(workers, 1, threads, [&](int, std::size_t thread) { add(thread); });
     }

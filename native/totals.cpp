@@ -106,7 +106,7 @@ void Totals::leave_out(Bag& bag, Scorer::Own own, Left& left) const {
     logs_of.clear();
     constexpr std::size_t ahead = 12;
     const auto expect = [&](std::size_t i, auto&& memory) {
-        if (i < bag.size() && bag[i].term != Shard::absent) memory(bag[i].id());
+        if (i < bag.size() && bag[i].id().term != Shard::absent) memory(bag[i].id());
     };
     for (std::size_t i = 0; i < bag.size(); ++i) {
         expect(i + 2 * ahead, [&](TermId id) {
@@ -114,14 +114,14 @@ void Totals::leave_out(Bag& bag, Scorer::Own own, Left& left) const {
             all_seen.expect_row(id);
         });
         expect(i + ahead, [&](TermId id) { all_seen.expect_weights(id); });
-        const Bag::Entry& entry = bag[i];
-        const TermId id = entry.id();
-        const std::uint64_t less = own.times * seen(entry);
+        const Bag::Term term = bag[i];
+        const TermId id = term.id();
+        const std::uint64_t less = own.times * seen(term);
         if (id.term == Shard::absent) throw std::invalid_argument(never_learned);
         const Row& here = row(id);
         if (!here.fits) continue;
         if (here.documents < own.times || all_seen.of_class(id, own.label) < static_cast<double>(less) * scale()) throw std::invalid_argument(never_learned);
-        const bool gram = terms_.grams() && Bag::is_gram(entry);
+        const bool gram = terms_.grams() && Bag::is_gram(term);
         if (!inside(here, gram)) continue;
         View& view = left.views[gram];
         view.spread -= spread(here.documents);
@@ -130,8 +130,8 @@ void Totals::leave_out(Bag& bag, Scorer::Own own, Left& left) const {
             const double spreads = spread(documents);
             view.spread += spreads;
             view.class_sums[own.label] -= less;
-            left.summary.known += entry.times;
-            left.parts.push_back({id, seen(entry), spreads, 0, gram});
+            left.summary.known += term.times;
+            left.parts.push_back({id, seen(term), spreads, 0, gram});
             logs_of.push_back((static_cast<double>(all_documents_ - own.times) + 1) / (static_cast<double>(documents) + 0.5));
         } else {
             --view.terms;

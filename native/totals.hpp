@@ -63,7 +63,7 @@ public:
     void check_unchanged() const;
 
     std::uint64_t seen(const Cell& cell) const { return style_.raw ? cell.occurrences : cell.mass; }
-    std::uint64_t seen(const Bag::Entry& entry) const { return style_.raw ? entry.times : entry.mass; }
+    std::uint64_t seen(const Bag::Term& term) const { return style_.raw ? term.times : term.mass(); }
     double scale() const { return style_.raw ? 1 : 1 / Bag::unit; }
     double spread(std::uint64_t with) const;
 

@@ -147,7 +147,7 @@ Scorer::Summary Weighted::score_alone(Bag& bag, double* scores) const {
     totals_.table().look_up(bag);
     const std::lock_guard lock(laying_out_);
     for (std::size_t i = 0; i < bag.size(); ++i)
-        if (bag[i].term != Shard::absent) lay_out(bag[i].id());
+        if (bag[i].id().term != Shard::absent) lay_out(bag[i].id());
     return sum(bag, scores);
 }
 
@@ -165,20 +165,20 @@ Scorer::Summary Weighted::sum(Bag& bag, double* scores) const {
     const double unit = totals_.scale();
     double masses[2] = {0, 0};
     std::fill_n(scores, classes(), 0.0);
-    weights_.add(bag, scores, [&](const Bag::Entry& entry) {
-        out.known += entry.times;
-        const double x = static_cast<double>(totals_.seen(entry)) * unit;
-        masses[grams && Bag::is_gram(entry)] += x * totals_.row(entry.id()).factor;
+    weights_.add(bag, scores, [&](const Bag::Term& term) {
+        out.known += term.times;
+        const double x = static_cast<double>(totals_.seen(term)) * unit;
+        masses[grams && Bag::is_gram(term)] += x * totals_.row(term.id()).factor;
         return x;
     });
     for (std::size_t c = 0; c < classes(); ++c) scores[c] += masses[0] * steps_[0][c] + masses[1] * steps_[1][c];
     return out;
 }
 
-std::optional<std::vector<double>> Weighted::weights(const Bag::Entry& entry) const {
+std::optional<std::vector<double>> Weighted::weights(const Bag::Term& term) const {
     std::vector<double> out(classes());
-    if (entry.term == Shard::absent || !unit_weights(entry.id(), out.data())) return std::nullopt;
-    for (double& weight : out) weight *= static_cast<double>(totals_.seen(entry)) * totals_.scale();
+    if (term.id().term == Shard::absent || !unit_weights(term.id(), out.data())) return std::nullopt;
+    for (double& weight : out) weight *= static_cast<double>(totals_.seen(term)) * totals_.scale();
     return out;
 }
 

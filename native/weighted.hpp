@@ -43,7 +43,7 @@ public:
     Scorer::Summary score_alone(Bag& bag, double* scores) const;
 
     // What a term that occurs `times` in a document with such norms adds to the folded score of each class.
-    std::optional<std::vector<double>> weights(const Bag::Entry& entry) const;
+    std::optional<std::vector<double>> weights(const Bag::Term& term) const;
 
     // The same by parts, for documents that are kept as terms: what a document starts with, and what one unit of a term
     // adds to each class; false if the term takes no part.

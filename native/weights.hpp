@@ -87,7 +87,7 @@ public:
         double sums[most_dense] = {};
         const auto expect_rows = [&](std::size_t first) {
             for (std::size_t i = first; i < std::min(first + together, bag.size()); ++i)
-                if (bag[i].term != Shard::absent) expect_row(bag[i].id());
+                if (bag[i].id().term != Shard::absent) expect_row(bag[i].id());
         };
         expect_rows(0);
         for (std::size_t first = 0; first < bag.size(); first += together) {
