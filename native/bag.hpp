@@ -14,6 +14,7 @@
 #include "keys.hpp"
 #include "memory.hpp"
 #include "unicode.hpp"
+#include "wide.hpp"
 
 // Bytes that stay where they are until `clear`.
 class Store {
@@ -123,11 +124,18 @@ public:
     // Characters of an unspaced script, each of three bytes in UTF-8, and the pairs that they make.
     template <class Char>
     void units(const Char* text, std::size_t number) {
-        note(find_unit(text[0]));
+        std::size_t size = size_;  // in a register
+        const auto count_one = [&](std::uint32_t code) __attribute__((always_inline)) {
+            const std::uint32_t entry = find_unit(code);
+            present_[size] = entry;
+            size += times_[entry]++ == 0;
+        };
+        count_one(text[0]);
         for (std::size_t i = 1; i < number; ++i) {
-            note(find_unit(text[i]));
-            note(find_unit(static_cast<std::uint32_t>(text[i - 1]) << 16 | text[i]));
+            count_one(text[i]);
+            count_one(static_cast<std::uint32_t>(text[i - 1]) << 16 | text[i]);
         }
+        size_ = size;
         tokens_ += 2 * number - 1;
     }
 
@@ -147,8 +155,10 @@ public:
             ++sum.documents;
             sum.occurrences += term.times;
             sum.masses += mass(term, norms, pairs);
+            times_[present_[i]] = 0;
         }
-        begin();
+        size_ = 0;
+        tokens_ = 0;
     }
 
     static constexpr double unit = 1 << 20;
@@ -243,7 +253,7 @@ private:
     }
 
     // A character, or two, as a number; codes_ leads from there to the entry with no look at its bytes.
-    std::uint32_t find_unit(std::uint32_t code) {
+    INLINE std::uint32_t find_unit(std::uint32_t code) {
         for (std::size_t i = place(code);; i = (i + 1) & (codes_.size() - 1)) {
             const Slot slot = codes_[i];
             if (slot.tag == code) return slot.entry;

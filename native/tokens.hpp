@@ -177,23 +177,30 @@ private:
         return last;
     }
 
-    // Takes in units of an unspaced script; one with a mark behind it needs a closer look.
+    // Takes in units of an unspaced script, and single separators between them; one with a mark behind it needs a closer
+    // look.
     template <class Char>
     const Char* units(const Char* p, const Char* end) {
         using unicode::bit, unicode::Kind;
-        if (rules_.longest_chars || p == end || !unicode::is_unit(*p)) return p;
-        const Char* last = p;
-        do ++last;
-        while (last < end && unicode::is_unit(*last));
-        const bool joined = last < end && !(unicode::letter(*last).kind & (bit(Kind::word) | bit(Kind::separator)));
-        if (joined && --last == p) return p;
-        words_.clear();
-        sink_.units(p, static_cast<std::size_t>(last - p));
-        if (!joined) return last;
-        start(nullptr, unicode::encode(last[-1], token_));
-        unit_ = size_;
-        append(*last, unicode::record(*last));
-        return last + 1;
+        if (rules_.longest_chars) return p;
+        while (p < end && unicode::is_unit(*p)) {
+            const Char* last = p;
+            do ++last;
+            while (last < end && unicode::is_unit(*last));
+            const std::uint8_t next = last < end ? unicode::letter(*last).kind : bit(Kind::separator);
+            const bool joined = !(next & (bit(Kind::word) | bit(Kind::separator)));
+            if (joined && --last == p) return p;
+            words_.clear();
+            sink_.units(p, static_cast<std::size_t>(last - p));
+            if (joined) {
+                start(nullptr, unicode::encode(last[-1], token_));
+                unit_ = size_;
+                append(*last, unicode::record(*last));
+                return last + 1;
+            }
+            p = last < end && next == bit(Kind::separator) ? last + 1 : last;
+        }
+        return p;
     }
 
     // The next token; it begins with the unit before, if there is one, which may lie there already.
