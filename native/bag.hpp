@@ -55,6 +55,7 @@ public:
         std::uint32_t size;
         std::uint32_t term;  // its place in its shard, set by `Table::look_up`
         std::uint32_t mass;  // of the document, set by `weigh`
+        std::uint64_t row;   // where its weights lie, set by `Weights::look_up`
 
         Key key() const { return {low, high, hashed, text().data(), size}; }
         std::string_view text() const { return {size > Key::inside ? bytes : reinterpret_cast<const char*>(&low), size}; }
@@ -245,7 +246,7 @@ private:
             for (slot = key.hashed & mask_; slots_[slot].entry != nothing;) slot = (slot + 1) & mask_;
         }
         const char* bytes = key.size > Key::inside ? long_.keep(key.bytes, key.size) : nullptr;
-        entries_[known_] = {key.low, key.high, key.hashed, bytes, key.size, 0, 0};
+        entries_[known_] = {key.low, key.high, key.hashed, bytes, key.size, 0, 0, 0};
         sums_[known_] = {};
         times_[known_] = 0;
         slots_[slot] = {tag(key.hashed), static_cast<std::uint32_t>(known_)};

@@ -165,7 +165,7 @@ std::vector<double> Scorer::intercepts() const {
 Scorer::Summary Scorer::score(Bag& bag, double* scores) const {
     check_unchanged();
     if (!smoothed()) return score_without(bag, {}, scores);
-    terms_.table().look_up(bag);
+    weights_.look_up(terms_.table(), bag, [](TermId) {});
     Summary out{bag.tokens(), 0};
     std::uint64_t steps = 0;
     double ground = 0;

@@ -254,14 +254,20 @@ public:
         return {shard, parts_[shard].find(key)};
     }
 
-    // Fills in the place of each term of a bag; of terms that are not in the vocabulary it is `Shard::absent`.
+    // Fills in the place of each term of a bag; of terms that are not in the vocabulary it is `Shard::absent`. Calls
+    // then(entries, number) for some at a time of those that it has filled in.
+    template <class Then>
+    void look_up(Bag& bag, Then&& then) const {
+        fill_in(bag, [&](const Bag::Entry& entry) { return part(entry).find(entry.key()); }, then);
+    }
     void look_up(Bag& bag) const {
-        look_up(bag, [&](const Bag::Entry& entry) { return part(entry).find(entry.key()); });
+        look_up(bag, [](Bag::Entry*, std::size_t) {});
     }
 
     // The same, but every term becomes part of the vocabulary.
     void place(Bag& bag) {
-        look_up(bag, [&](const Bag::Entry& entry) { return parts_[shard_of(entry.hashed)].find_or_add(entry.key()); });
+        fill_in(bag, [&](const Bag::Entry& entry) { return parts_[shard_of(entry.hashed)].find_or_add(entry.key()); },
+                [](Bag::Entry*, std::size_t) {});
     }
 
     // Adds what was tallied of documents of one class. Several threads may add at a time, and begin with other shards.
@@ -289,8 +295,8 @@ private:
     const Shard& part(const Bag::Entry& entry) const { return parts_[shard_of(entry.hashed)]; }
 
     // The memory accesses of several look-ups are asked for ahead of time.
-    template <class Find>
-    void look_up(Bag& bag, Find&& find) const {
+    template <class Find, class Then>
+    void fill_in(Bag& bag, Find&& find, Then&& then) const {
         bag.each_new([&](Bag::Entry* entries, std::size_t number) {
             for (std::size_t first = 0; first < number; first += together) {
                 const std::size_t few = std::min(together, number - first);
@@ -298,6 +304,7 @@ private:
                 for (std::size_t i = 0; i < few; ++i) part(some[i]).expect_slot(some[i].hashed);
                 for (std::size_t i = 0; i < few; ++i) part(some[i]).expect_term(some[i].hashed);
                 for (std::size_t i = 0; i < few; ++i) some[i].term = find(some[i]);
+                then(some, few);
             }
         });
     }

@@ -144,17 +144,15 @@ void Weighted::lay_out() const {
 Scorer::Summary Weighted::score_alone(Bag& bag, double* scores) const {
     totals_.check_unchanged();
     if (factors_.empty()) throw std::logic_error("the channels are not folded");
-    totals_.table().look_up(bag);
     const std::lock_guard lock(laying_out_);
-    for (std::size_t i = 0; i < bag.size(); ++i)
-        if (bag[i].id().term != Shard::absent) lay_out(bag[i].id());
+    weights_.look_up(totals_.table(), bag, [&](TermId id) { lay_out(id); });
     return sum(bag, scores);
 }
 
 Scorer::Summary Weighted::score(Bag& bag, double* scores) const {
     if (!laid_out_) lay_out();
     totals_.check_unchanged();
-    totals_.table().look_up(bag);
+    weights_.look_up(totals_.table(), bag, [](TermId) {});
     return sum(bag, scores);
 }
 

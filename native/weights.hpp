@@ -29,21 +29,21 @@ public:
     // threads may put terms, each those of other shards.
     template <class Weigh>
     void put(const Table& table, TermId id, Weigh&& weigh) {
-        auto& [rows, weights] = shards_[id.shard];
-        const std::size_t first = weights.size();
+        auto& [rows, dense, sparse] = shards_[id.shard];
+        const std::size_t first = sparse.size();
         std::size_t size = 0;
         table.part(id.shard).each(id.term, [&](const Cell& cell) {
-            weights.push_back(weigh(cell));
-            weights.push_back(std::bit_cast<double>(std::uint64_t{cell.label}));
+            sparse.push_back(weigh(cell));
+            sparse.push_back(std::bit_cast<double>(std::uint64_t{cell.label}));
             ++size;
         });
-        const bool dense = classes_ <= most_dense && 2 * size >= classes_;
-        rows[id.term] = {first, size, dense};
-        if (!dense) return;
-        std::array<double, most_dense> row{};
-        for (std::size_t i = first; i < weights.size(); i += 2) row[label(&weights[i])] = weights[i];
-        weights.resize(first);
-        weights.insert(weights.end(), row.begin(), row.begin() + static_cast<std::ptrdiff_t>(width()));
+        rows[id.term] = {first, size, 0};
+        if (classes_ > most_dense || 2 * size < classes_) return;
+        rows[id.term] = {dense.size(), size, 1};
+        dense.resize(dense.size() + width());
+        double* row = dense.data() + dense.size() - width();
+        for (std::size_t i = first; i < sparse.size(); i += 2) row[label(&sparse[i])] = sparse[i];
+        sparse.resize(first);
     }
 
     bool holds(TermId id) const { return id.term != Shard::absent && row(id).size; }
@@ -51,7 +51,7 @@ public:
     // The weight of a class, the k-th of those that have seen the term.
     double of(TermId id, std::uint32_t label, std::uint32_t k) const {
         const Row& here = row(id);
-        return shards_[id.shard].weights[here.offset + (here.dense ? label : 2 * k)];
+        return weights(id.shard, here)[here.dense ? label : 2 * k];
     }
 
     // The row of a term that is held: a weight for each class if `dense`, else `size` times a weight and its class.
@@ -62,7 +62,7 @@ public:
     };
     Laid laid(TermId id) const {
         const Row& here = row(id);
-        return {shards_[id.shard].weights.data() + here.offset, here.size, here.dense != 0};
+        return {weights(id.shard, here), here.size, here.dense != 0};
     }
     double of_class(TermId id, std::uint64_t label) const {
         const Laid here = laid(id);
@@ -78,26 +78,36 @@ public:
         for (const int line : {0, 64, 128}) __builtin_prefetch(reinterpret_cast<const char*>(laid(id).weights) + line);
     }
 
-    // Adds factor(entry) times its weights to the scores, for each term of the vocabulary in a bag. Which kind of row a
+    // Fills in the places of a bag's terms, and of their weights, which prepare(id) may put there first.
+    template <class Prepare>
+    void look_up(const Table& table, Bag& bag, Prepare&& prepare) const {
+        table.look_up(bag, [&](Bag::Entry* entries, std::size_t number) {
+            const auto each_known = [&](auto&& use) {
+                for (std::size_t i = 0; i < number; ++i)
+                    if (entries[i].term != Shard::absent) use(entries[i]);
+            };
+            each_known([&](const Bag::Entry& entry) { expect_row(entry.id()); });
+            each_known([&](Bag::Entry& entry) {
+                prepare(entry.id());
+                entry.row = std::bit_cast<std::uint64_t>(row(entry.id()));
+            });
+        });
+    }
+
+    // Adds factor(term) times its weights to the scores, for each term of the vocabulary in a bag that was looked up. Which kind of row a
     // term has is as good as chance: rows are sorted by kind without a branch, and their memory is asked for ahead of time.
     template <class Factor>
     void add(const Bag& bag, double* scores, Factor&& factor) const {
         constexpr std::size_t together = 128;
         Part dense[together], sparse[together];
         double sums[most_dense] = {};
-        const auto expect_rows = [&](std::size_t first) {
-            for (std::size_t i = first; i < std::min(first + together, bag.size()); ++i)
-                if (bag[i].id().term != Shard::absent) expect_row(bag[i].id());
-        };
-        expect_rows(0);
         for (std::size_t first = 0; first < bag.size(); first += together) {
-            expect_rows(first + together);
             std::size_t denses = 0, sparses = 0;
             for (std::size_t i = first; i < std::min(first + together, bag.size()); ++i) {
-                const TermId id = bag[i].id();
-                if (!holds(id)) continue;
-                const Row here = row(id);
-                const Part part{shards_[id.shard].weights.data() + here.offset, factor(bag[i]), here.size};
+                const Bag::Term term = bag[i];
+                const auto here = std::bit_cast<Row>(term.entry.row);
+                if (!here.size) continue;
+                const Part part{weights(term.id().shard, here), factor(term), here.size};
                 for (const int line : {0, 64, 128}) __builtin_prefetch(reinterpret_cast<const char*>(part.weights) + line);
                 dense[denses] = part;
                 sparse[sparses] = part;
@@ -120,10 +130,13 @@ private:
     };
     struct Rows {  // of a shard
         Array<Row> rows;
-        Array<double> weights;
+        Array<double> dense, sparse;  // a dense row begins where a line of the cache does
     };
 
     const Row& row(TermId id) const { return shards_[id.shard].rows[id.term]; }
+    const double* weights(std::uint32_t shard, Row row) const {
+        return (row.dense ? shards_[shard].dense : shards_[shard].sparse).data() + row.offset;
+    }
     std::size_t width() const { return (classes_ + lanes - 1) / lanes * lanes; }  // of a dense row
 
     static void sum(const Part* parts, std::size_t number, std::size_t columns, double* sums);
