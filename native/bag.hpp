@@ -110,15 +110,16 @@ public:
     // The i-th word begins at edges[2 i] and ends at edges[2 i + 1]. The memory of several is asked for ahead of time.
     void words(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t longest) {
         constexpr std::size_t together = 32;
-        std::array<std::uint64_t, together> hashed;
-        const auto size = [&](std::size_t i) { return token_size(text + edges[2 * i], edges[2 * i + 1] - edges[2 * i], longest); };
+        std::array<Key, together> keys;
+        tokens_ += number;
         for (std::size_t few; number; number -= few, edges += 2 * few) {
             few = std::min(together, number);
             for (std::size_t i = 0; i < few; ++i) {
-                hashed[i] = Key::padded(text + edges[2 * i], size(i)).hashed;
-                __builtin_prefetch(&slots_[hashed[i] & mask_]);
+                const char* word = text + edges[2 * i];
+                keys[i] = Key::padded(word, token_size(word, edges[2 * i + 1] - edges[2 * i], longest));
+                __builtin_prefetch(&slots_[keys[i].hashed & mask_]);
             }
-            for (std::size_t i = 0; i < few; ++i) count(Key::padded(text + edges[2 * i], size(i), hashed[i]));
+            for (std::size_t i = 0; i < few; ++i) note(find_or_add(keys[i]));
         }
     }
 
