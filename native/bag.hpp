@@ -105,7 +105,10 @@ public:
     }
 
     // One token; `Key::padding` bytes can be read behind it.
-    void operator()(const char* bytes, std::size_t size) { count(Key::padded(bytes, size)); }
+    void operator()(const char* bytes, std::size_t size) {
+        ++tokens_;
+        note(find_or_add(Key::padded(bytes, size)), size_);
+    }
 
     // The i-th word begins at edges[2 i] and ends at edges[2 i + 1]. The memory of several is asked for ahead of time.
     void words(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t longest) {
@@ -119,7 +122,9 @@ public:
                 keys[i] = Key::padded(word, token_size(word, edges[2 * i + 1] - edges[2 * i], longest));
                 __builtin_prefetch(&slots_[keys[i].hashed & mask_]);
             }
-            for (std::size_t i = 0; i < few; ++i) note(find_or_add(keys[i]));
+            std::size_t size = size_;  // in a register
+            for (std::size_t i = 0; i < few; ++i) note(find_or_add(keys[i]), size);
+            size_ = size;
         }
     }
 
@@ -127,15 +132,10 @@ public:
     template <class Char>
     void units(const Char* text, std::size_t number) {
         std::size_t size = size_;  // in a register
-        const auto count_one = [&](std::uint32_t code) __attribute__((always_inline)) {
-            const std::uint32_t entry = find_unit(code);
-            present_[size] = entry;
-            size += times_[entry]++ == 0;
-        };
-        count_one(text[0]);
+        note(find_unit(text[0]), size);
         for (std::size_t i = 1; i < number; ++i) {
-            count_one(text[i]);
-            count_one(static_cast<std::uint32_t>(text[i - 1]) << 16 | text[i]);
+            note(find_unit(text[i]), size);
+            note(find_unit(static_cast<std::uint32_t>(text[i - 1]) << 16 | text[i]), size);
         }
         size_ = size;
         tokens_ += 2 * number - 1;
@@ -221,17 +221,13 @@ private:
 
     static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed >> 24); }
 
-    void count(const Key& key) {
-        ++tokens_;
-        note(find_or_add(key));
+    // An occurrence of a term in the document, which had `size` terms.
+    INLINE void note(std::uint32_t entry, std::size_t& size) {
+        present_[size] = entry;
+        size += times_[entry]++ == 0;
     }
 
-    void note(std::uint32_t entry) {
-        present_[size_] = entry;
-        size_ += times_[entry]++ == 0;
-    }
-
-    std::uint32_t find_or_add(const Key& key) {
+    INLINE std::uint32_t find_or_add(const Key& key) {
         for (std::size_t i = key.hashed & mask_;; i = (i + 1) & mask_) {
             const Slot slot = slots_[i];
             if (slot.entry == nothing) return add(key, i);
