@@ -56,24 +56,37 @@ private:
     std::vector<View> views_;
 };
 
-// Calls work(thread, i) for each i below `size`, blocks of them handed out as threads come free.
+// Calls work(thread, i) for each i below `size`, in blocks. Neighbours go to one thread, which has a part of its own, and
+// helps with those of others when it is through.
 template <class Work>
 void share(std::size_t size, std::size_t block, int threads, Work&& work) {
-    std::atomic<std::size_t> next{0};
+    struct alignas(64) Part {
+        std::atomic<std::size_t> next;
+        std::size_t end;
+    };
+    const std::size_t blocks = (size + block - 1) / block;
+    const std::size_t useful = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(threads, 1)), 1, std::max<std::size_t>(blocks, 1));
+    std::vector<Part> parts(useful);
+    for (std::size_t k = 0; k < useful; ++k) {
+        parts[k].next = block * (blocks * k / useful);
+        parts[k].end = std::min(size, block * (blocks * (k + 1) / useful));
+    }
     std::exception_ptr failure;
     std::mutex failing;
-    const auto run = [&](int thread) {
+    const auto run = [&](std::size_t thread) {
         try {
-            for (std::size_t first; (first = next.fetch_add(block)) < size;)
-                for (std::size_t i = first; i < std::min(first + block, size); ++i) work(thread, i);
+            for (std::size_t k = 0; k < useful; ++k) {
+                Part& part = parts[(thread + k) % useful];
+                for (std::size_t first; (first = part.next.fetch_add(block)) < part.end;)
+                    for (std::size_t i = first; i < std::min(first + block, part.end); ++i) work(static_cast<int>(thread), i);
+            }
         } catch (...) {
             const std::lock_guard lock(failing);
             failure = std::current_exception();
         }
     };
     std::vector<std::thread> others;
-    const auto useful = static_cast<int>(std::min<std::size_t>((size + block - 1) / block, static_cast<std::size_t>(std::max(threads, 1))));
-    for (int thread = 1; thread < useful; ++thread) others.emplace_back(run, thread);
+    for (std::size_t thread = 1; thread < useful; ++thread) others.emplace_back(run, thread);
     run(0);
     for (auto& other : others) other.join();
     if (failure) std::rethrow_exception(failure);

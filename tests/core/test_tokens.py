@@ -116,6 +116,32 @@ def test_ascii_words_across_blocks(before: int, one: str, between: int, other: s
     assert cut(text) == naive.tokens(text) == cut(text + "\u2014")
 
 
+@given(st.sampled_from(["ą", "ą ", "a, ", "中", "क़ ", "’"]), st.integers(1000, 1030), texts, texts)
+@example("ą", 1023, "'a", "")
+@example("ą ", 1024, "\u0301", "")
+def test_far_into_a_text(before: str, far: int, text: str, behind: str) -> None:
+    """Letters are taken in by the thousand."""
+    text = (before * far)[:far] + text + " — " + behind
+    assert cut(text) == naive.tokens(text)
+    assert Tokens(ngrams=(1, 3)).of(text) == naive.tokens(text, ngrams=(1, 3))
+    assert Tokens(chars=(2, 3)).of(text) == naive.tokens(text, chars=(2, 3))
+
+
+def test_characters_that_change_with_their_neighbours() -> None:
+    """All that two characters are composed to, and marks of every class, side by side."""
+    known = [c for c in EVERY_CHARACTER if ucd.decomposition(c)]
+    pairs = [ucd.normalize("NFD", c) for c in known if not "가" <= c <= "힣"]
+    seconds = sorted({pair[-1] for pair in pairs if len(pair) > 1} | set("\u1161\u1175\u11a7\u11a8\u11c2"))
+    marks = sorted({ucd.combining(c): c for c in EVERY_CHARACTER if ucd.combining(c)}.values())
+    firsts = sorted({pair[0] for pair in pairs if len(pair) > 1} | set("\u1100가각ßŉǰᾳéếड़क়"))
+    for mark in ("", "\u200d", *marks):
+        text = " ".join(first + mark + second for first in firsts[:: 7 if mark else 1] for second in seconds)
+        assert cut(text) == naive.tokens(text)
+    text = " ".join(one + first + other for first in "aéᾳकড়가中" for one in marks for other in marks)
+    text += " ".join(first + one + other for first in "aéᾳकড়가中" for one in marks for other in marks)
+    assert cut(text) == naive.tokens(text)
+
+
 @given(texts)
 def test_a_token_is_its_own_token(text: str) -> None:
     assume("\u0345" not in text)  # below a character that has no case it becomes a letter beside it
