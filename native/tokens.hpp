@@ -112,8 +112,8 @@ private:
     }
 
     // Takes in whole words and what lies between them, as the switch of `run` would, with no branch on what a character
-    // is. Gives the place of the first character, or of the word with it, that needs a closer look; of an unspaced one,
-    // too; or of any word after some of them.
+    // is. Gives where it ends: before an unspaced character, before a word with one that needs a closer look, or, after
+    // many, before any.
     template <class Char>
     const Char* words(const Char* p, const Char* end) {
         using unicode::bit, unicode::Kind;
