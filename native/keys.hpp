@@ -46,8 +46,8 @@ struct Key {
     }
 
     // Of a string behind which `padding` bytes can be read: no branch on the length of a short one. Equal strings have
-    // equal hashes in every table, so that tables can be merged without hashing anew. The sample that a calibration is fitted
-    // on rests on these hashes: others would make other model files.
+    // equal hashes in every table, so that tables can be merged without hashing anew; and in every version, since the
+    // sample that a calibration is fitted on is drawn by them.
     static Key padded(const char* at, std::size_t length) {
         constexpr std::uint64_t a = 0x9E3779B97F4A7C15u, b = 0xD6E8FEB86659FD93u;
         const auto& mask = masks[std::min(length, inside)];
@@ -55,7 +55,7 @@ struct Key {
         std::uint64_t hashed = mix(low ^ a, high ^ b);
         if (length > inside) [[unlikely]] {
             for (std::size_t i = inside; i + 8 <= length; i += 8) hashed = mix(hashed ^ read<std::uint64_t>(at + i), a);
-            const std::uint64_t rest = read<std::uint64_t>(at + length - 8) >> 1 >> (63 - 8 * (length % 8));  // the bytes left over
+            const std::uint64_t rest = read<std::uint64_t>(at + length - 8) >> 1 >> (63 - 8 * (length % 8));  // bytes left over
             hashed = mix(hashed ^ rest, b ^ length);
         }
         return {low, high, hashed, at, static_cast<std::uint32_t>(length)};

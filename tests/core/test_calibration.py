@@ -31,6 +31,22 @@ def collection(size: int, seed: int = 0, classes: int = 3) -> tuple[list[str], l
     return texts, labels
 
 
+def test_the_sample_is_drawn_by_the_same_keys_in_every_version() -> None:
+    """Others would give other calibrations, and other model files."""
+    texts = ["a" * size for size in (1, 16, 17, 23, 24, 25, 31, 32, 40)]
+    assert [f"{key:016x}" for key in _native.row_keys([texts], len(texts), str).tolist()] == [
+        "37e088c9fa8a135c",
+        "0ff11c649f6e588b",
+        "1408bce67c7c3cf3",
+        "4368aa2d56aaee3c",
+        "3751a08ffe05df8c",
+        "4e458dd30ccb7530",
+        "61104f86e684ee83",
+        "1ff96b93705ea2e2",
+        "e6e7a47c6b09e11f",
+    ]
+
+
 def softmax(u: np.ndarray) -> np.ndarray:
     p = np.exp(u - u.max(axis=1, keepdims=True))
     return p / p.sum(axis=1, keepdims=True)
