@@ -37,7 +37,7 @@ def power_of_evidence(rows: StarRows, star: Star, shares: Array) -> float:
             odds -= within @ odds
             apart += sizes[i] * sizes[j] * float((within @ odds**2).sum())
             together += sizes[i] * sizes[j] * float(within @ odds.sum(axis=1) ** 2)
-    return min(1.0, apart / together) if together > 0 else 1.0
+    return min(1.0, float(apart / together)) if together > 0 else 1.0
 
 
 def _evidence(rows: StarRows, star: Star) -> Array:
