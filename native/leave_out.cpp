@@ -7,7 +7,7 @@ Scorer::Held Scorer::held(const Bag& bag, Own own) const {
     Held out{positions_, vocabulary_, all_positions_, {}, {}, std::vector<bool>(bag.size()), std::vector<std::uint64_t>(bag.size())};
     constexpr std::size_t ahead = 12;
     const auto expect = [&](std::size_t i, auto&& memory) {
-        if (i < bag.size() && bag[i].term != Shard::absent) memory(bag[i].id());
+        if (i < bag.size() && bag[i].id().term != Shard::absent) memory(bag[i].id());
     };
     for (std::size_t i = 0; i < bag.size(); ++i) {
         expect(i + 2 * ahead, [&](TermId id) { part(id).expect_term_at(id.term); });
@@ -75,7 +75,7 @@ Scorer::Held Scorer::held(const Bag& bag, Own own) const {
 
 Scorer::Summary Scorer::score_without(Bag& bag, Own own, double* scores) const {
     check_unchanged();
-    terms_.table().look_up(bag);
+    weights_.look_up(terms_.table(), bag, [](TermId) {});
     const Held held = this->held(bag, own);
     Summary out{bag.tokens(), 0};
     for (std::size_t i = 0; i < bag.size(); ++i)
@@ -100,7 +100,7 @@ void Scorer::multinomial_without(const Bag& bag, Own own, const Held& held, doub
     double ground = 0;
     if (others_stay) {
         ground = static_cast<double>(length) * ground_;
-        weights_.add(bag, sums.data(), [](const Bag::Entry& entry) { return static_cast<double>(entry.times); });
+        weights_.add(bag, sums.data(), [](const Bag::Term& term) { return static_cast<double>(term.times); });
         for (std::size_t i = 0; i < bag.size(); ++i) {
             const TermId id = bag[i].id();
             const double times = bag[i].times;

@@ -94,7 +94,7 @@ public:
         });
     }
 
-    // Adds factor(term) times its weights to the scores, for each term of the vocabulary in a bag that was looked up. Which kind of row a
+    // Adds factor(term) times its weights to the scores, for each term of the vocabulary in a bag that `look_up` filled in. Which kind of row a
     // term has is as good as chance: rows are sorted by kind without a branch, and their memory is asked for ahead of time.
     template <class Factor>
     void add(const Bag& bag, double* scores, Factor&& factor) const {
