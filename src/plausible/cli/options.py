@@ -104,7 +104,7 @@ MODEL_HELP = (
 rule_options = add(
     click.option(
         "--events",
-        type=click.Choice(["multinomial", "bernoulli", "weighted", "odds"]),
+        type=click.Choice(["multinomial", "bernoulli", "weighted", "odds", "rates"]),
         help="What counts: occurrences, documents, or damped and weighted words.",
     ),
     click.option(
