@@ -133,8 +133,8 @@ class Rules:
     events : "multinomial", "bernoulli", "weighted", "odds" or "rates"
         Whether each occurrence of a word counts, or each document that holds it (McCallum and Nigam 1998). "weighted"
         damps and normalises the occurrences within a document, weighs rare words higher and adds the evidence of the
-        other classes (after Rennie et al. 2003; docs/weighted.md); "odds" only adds that evidence. "rates" compares what a class has seen of a word per document,
-        for few documents.
+        other classes (after Rennie et al. 2003; docs/weighted.md); "odds" only adds that evidence. "rates" compares
+        what the classes have seen of a word per document, for few documents.
     pairs : bool
         Whether n-grams of words take part in weighted events and odds, if they were counted.
     smoothing : Smoothing

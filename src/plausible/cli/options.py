@@ -105,7 +105,7 @@ rule_options = add(
     click.option(
         "--events",
         type=click.Choice(["multinomial", "bernoulli", "weighted", "odds", "rates"]),
-        help="What counts: occurrences, documents, or damped and weighted words.",
+        help="What counts: occurrences, documents, damped and weighted words, or these per document.",
     ),
     click.option(
         "--smoothing",

@@ -39,8 +39,8 @@ OF_INTEREST: dict[str, Any] = {"events": "rates", "smoothing": Smoothing(a=10.0)
 """What differs for the two classes by which items are ranked (docs/reader.md tells how it was chosen)."""
 
 UNFITTED = Calibration((1.0, 0.25), {}, 0.0, 0.0, 0.0, 1.0)
-"""What the evidence of words and of attributes is worth before there are enough ratings to fit that; with few, it is held
-to this."""
+"""What the evidence of words and of attributes is worth before there are enough ratings to fit that; while they are few
+it is held to this."""
 USUAL = (1.5, 0.75, 0.0, -1.5)
 HELD = 2.0
 """Imaginary ratings that hold each level to its usual distance from the next."""
