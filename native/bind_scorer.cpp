@@ -157,11 +157,12 @@ void bind_scorer(nb::module_& m) {
     nb::class_<Totals>(m, "Totals", "What terms add up to, whatever the smoothing.")
         .def("__init__", [](Totals* at, Terms& counts, std::vector<std::uint64_t> documents, bool raw, double spread,
                             std::pair<double, double> rarity, std::pair<std::uint64_t, std::uint64_t> least, bool grams,
-                            std::size_t min_length, const std::vector<std::string>& stop, int threads) {
-            new (at) Totals(counts, std::move(documents), {raw, spread, {rarity.first, rarity.second}, {least.first, least.second}},
-                            grams, min_length, {stop.begin(), stop.end()}, threads);
+                            bool rates, const Frequencies* collection, std::size_t min_length,
+                            const std::vector<std::string>& stop, int threads) {
+            new (at) Totals(counts, std::move(documents), {raw, rates, spread, {rarity.first, rarity.second}, {least.first, least.second}},
+                            grams, min_length, {stop.begin(), stop.end()}, collection, threads);
         }, nb::keep_alive<1, 2>(), "terms"_a, "documents"_a, "raw"_a, "spread"_a, "rarity"_a, "least"_a, "grams"_a,
-             "min_length"_a = 1, "stop"_a = std::vector<std::string>{}, "threads"_a = 1);
+             "rates"_a = false, "collection"_a.none() = nb::none(), "min_length"_a = 1, "stop"_a = std::vector<std::string>{}, "threads"_a = 1);
 
     nb::class_<Weighted> weighted(m, "Weighted", "Log-odds weights of damped, normalised terms, in channels.");
     weighted.def("__init__", [](Weighted* at, const Totals& totals, const std::vector<std::tuple<bool, double, double>>& given) {

@@ -26,12 +26,31 @@ public:
         table_.place(bag);
         double squares = 0;
         for (std::size_t i = 0; i < bag.size(); ++i) {
-            entries_.push_back({number(bag[i].id()), bag[i].times});
+            const std::uint32_t term = number(bag[i].id());
+            entries_.push_back({term, bag[i].times});
+            ++with_[term];
             squares += Bag::damped(bag[i].times) * Bag::damped(bag[i].times);
         }
         norms_.push_back(squares > 0 ? Bag::unit / std::sqrt(squares) : 0);
         starts_.push_back(entries_.size());
         tokens_.push_back(bag.tokens());
+    }
+
+    // How many of the documents hold each term; those that one document holds are left out.
+    Frequencies frequencies() const {
+        std::vector<std::pair<std::uint64_t, std::uint32_t>> found;
+        for (std::uint32_t s = 0; s < Table::shards; ++s)
+            for (std::uint32_t t = 0; t < numbers_[s].size(); ++t)
+                if (const std::uint32_t with = with_[numbers_[s][t]]; with > 1) found.emplace_back(table_.part(s).key(t).hashed, with);
+        std::sort(found.begin(), found.end());
+        std::vector<std::uint64_t> terms;
+        std::vector<std::uint32_t> with;
+        for (const auto& [term, documents] : found) {
+            if (!terms.empty() && terms.back() == term) continue;  // two terms with one hash
+            terms.push_back(term);
+            with.push_back(documents);
+        }
+        return {size(), std::move(terms), std::move(with)};
     }
 
     // `model` is a Scorer or a Weighted.
@@ -71,7 +90,7 @@ public:
     }
 
     std::size_t memory() const {
-        std::size_t bytes = entries_.capacity() * sizeof(Entry) + norms_.capacity() * sizeof(double) +
+        std::size_t bytes = entries_.capacity() * sizeof(Entry) + norms_.capacity() * sizeof(double) + with_.capacity() * sizeof(std::uint32_t) +
                             (starts_.capacity() + tokens_.capacity()) * sizeof(std::uint64_t);
         for (std::size_t s = 0; s < Table::shards; ++s) bytes += table_.part(s).memory() + numbers_[s].capacity() * sizeof(std::uint32_t);
         return bytes;
@@ -105,6 +124,7 @@ private:
         if (id.term == numbers.size()) {
             if (vocabulary_ == std::numeric_limits<std::uint32_t>::max()) throw std::length_error("more than 4 billion terms are kept");
             numbers.push_back(static_cast<std::uint32_t>(vocabulary_++));
+            with_.push_back(0);
         }
         return numbers[id.term];
     }
@@ -113,6 +133,7 @@ private:
     Table table_;
     std::vector<std::uint32_t> numbers_[Table::shards];
     std::uint64_t vocabulary_ = 0;
+    std::vector<std::uint32_t> with_;  // documents that hold each term
     std::vector<Entry> entries_;
     std::vector<std::uint64_t> starts_{0}, tokens_;
     std::vector<double> norms_;

@@ -9,9 +9,12 @@ constexpr const char* never_learned = "a document that is to be left out was nev
 }
 
 Totals::Totals(Terms& terms, std::vector<std::uint64_t> documents, Style style, bool grams, std::size_t min_length,
-               std::unordered_set<std::string> stop, int threads)
-    : terms_(terms), version_(terms.version()), documents_(std::move(documents)), style_(style), grams_(grams), threads_(threads) {
+               std::unordered_set<std::string> stop, const Frequencies* collection, int threads)
+    : terms_(terms), version_(terms.version()), documents_(std::move(documents)), apart_(collection), style_(style),
+      grams_(grams), threads_(threads) {
     all_documents_ = std::accumulate(documents_.begin(), documents_.end(), std::uint64_t{0});
+    collected_ = apart_ ? std::max(all_documents_, collection->documents()) : all_documents_;
+    count_per_document({0, 0}, per_document_);
     struct Found {
         View views[2];
         std::vector<std::uint64_t> with[2];  // documents with each term that takes part
@@ -41,9 +44,10 @@ Totals::Totals(Terms& terms, std::vector<std::uint64_t> documents, Style style, 
             View& view = mine.views[gram];
             ++view.terms;
             view.all += row.sum;
-            mine.with[gram].push_back(row.documents);
+            row.with = apart_ ? std::max(row.documents, collection->with(shard.key(t).hashed)) : row.documents;
+            mine.with[gram].push_back(row.with);
             with_factor.push_back(t);
-            logs_of.push_back((static_cast<double>(all_documents_) + 1) / (static_cast<double>(row.documents) + 0.5));
+            logs_of.push_back((static_cast<double>(collected_) + 1) / (static_cast<double>(row.with) + 0.5));
             shard.each(t, [&](const Cell& cell) { view.class_sums[cell.label] += seen(cell); });
         }
         logs(logs_of.data(), logs_of.size());
@@ -81,6 +85,19 @@ double Totals::spread(std::uint64_t with) const {
     return style_.spread == 0 ? 1 : style_.spread == 0.5 ? std::sqrt(x) : std::pow(x, style_.spread);
 }
 
+double Totals::relative(double spread, std::uint64_t collected, const View& view) const {
+    if (style_.rates) return spread / std::pow(static_cast<double>(collected) + 1, style_.spread);
+    return spread * static_cast<double>(view.terms) / view.spread;
+}
+
+void Totals::count_per_document(Scorer::Own out, std::vector<double>& to) const {
+    to.assign(classes(), 1);
+    if (!style_.rates) return;
+    const auto left = static_cast<double>(all_documents_ - out.times);
+    for (std::size_t c = 0; c < classes(); ++c)
+        if (const std::uint64_t of_class = documents_[c] - (c == out.label ? out.times : 0)) to[c] = left / static_cast<double>(of_class);
+}
+
 const Weights& Totals::seen() const {
     std::call_once(gathered_, [this] {
         seen_.begin(table(), classes());
@@ -101,6 +118,8 @@ void Totals::leave_out(Bag& bag, Scorer::Own own, Left& left) const {
     for (const bool gram : {false, true}) left.views[gram] = views_[gram];
     left.parts.clear();
     left.summary = {bag.tokens(), 0};
+    count_per_document(own, left.per_document);
+    const std::uint64_t out = apart_ ? 0 : own.times;  // a larger collection still holds it
     thread_local std::vector<double> kept_logs;
     auto& logs_of = kept_logs;
     logs_of.clear();
@@ -124,21 +143,25 @@ void Totals::leave_out(Bag& bag, Scorer::Own own, Left& left) const {
         const bool gram = terms_.grams() && Bag::is_gram(term);
         if (!inside(here, gram)) continue;
         View& view = left.views[gram];
-        view.spread -= spread(here.documents);
+        view.spread -= spread(here.with);
         const std::uint64_t documents = here.documents - own.times;
         if (documents >= std::max<std::uint64_t>(style_.least[gram], 1)) {
-            const double spreads = spread(documents);
+            const double spreads = spread(here.with - out);
             view.spread += spreads;
             view.class_sums[own.label] -= less;
             left.summary.known += term.times;
             left.parts.push_back({id, seen(term), spreads, 0, gram});
-            logs_of.push_back((static_cast<double>(all_documents_ - own.times) + 1) / (static_cast<double>(documents) + 0.5));
+            logs_of.push_back((static_cast<double>(collected_ - out) + 1) / (static_cast<double>(here.with - out) + 0.5));
         } else {
             --view.terms;
             part(id).each(id.term, [&](const Cell& other) { view.class_sums[other.label] -= seen(other); });
         }
     }
     logs(logs_of.data(), logs_of.size());
-    for (std::size_t i = 0; i < left.parts.size(); ++i) left.parts[i].factor = rarity(logs_of[i], left.parts[i].gram);
+    for (std::size_t i = 0; i < left.parts.size(); ++i) {
+        Part& part = left.parts[i];
+        part.factor = rarity(logs_of[i], part.gram);
+        part.relative = relative(part.relative, collected_ - out, left.views[part.gram]);
+    }
     for (View& view : left.views) view.all = std::accumulate(view.class_sums.begin(), view.class_sums.end(), std::uint64_t{0});
 }

@@ -7,10 +7,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "frequencies.hpp"
 #include "scorer.hpp"
 
 struct Style {
     bool raw = false;           // occurrences, not masses
+    bool rates = false;         // per document of the class
     double spread = 0.5;        // e
     double rarity[2] = {0.5, 1};  // i, of words and of n-grams
     std::uint64_t least[2] = {1, 1};  // documents that a word, or an n-gram, is seen in, or it does not take part
@@ -26,33 +28,34 @@ public:
     };
     struct Row {
         std::uint64_t sum = 0;        // T_w
-        std::uint64_t documents = 0;  // d_w
+        std::uint64_t documents = 0;  // that were learned with it
+        std::uint64_t with = 0;       // d_w
         double factor = 0;            // ln((D + 1) / (d_w + 1/2))^i
         bool fits = false;
     };
     struct Part {  // a term of a document that takes part in what is left without the document
         TermId id;
         std::uint64_t seen;  // of the term in the document
-        double spread;       // (d_w + 1/2)^e
+        double relative;     // r_w
         double factor;       // ln((D + 1) / (d_w + 1/2))^i
         bool gram;
     };
     struct Left {
         View views[2];
         std::vector<Part> parts;
+        std::vector<double> per_document;  // D / D_c
         Scorer::Summary summary;
     };
 
-    // With `grams` false, n-grams take no part.
+    // With `grams` false, n-grams take no part. Where a larger collection is given, d_w and D are those of it.
     Totals(Terms& terms, std::vector<std::uint64_t> documents, Style style, bool grams, std::size_t min_length,
-           std::unordered_set<std::string> stop, int threads);
+           std::unordered_set<std::string> stop, const Frequencies* collection, int threads);
 
     const Terms& terms() const { return terms_; }
     const Table& table() const { return terms_.table(); }
     const Shard& part(TermId id) const { return table().part(id.shard); }
     const Style& style() const { return style_; }
     std::size_t classes() const { return documents_.size(); }
-    std::uint64_t documents() const { return all_documents_; }
     bool grams() const { return grams_; }
     int threads() const { return threads_; }
     const View& view(bool gram) const { return views_[gram]; }
@@ -65,7 +68,8 @@ public:
     std::uint64_t seen(const Cell& cell) const { return style_.raw ? cell.occurrences : cell.mass; }
     std::uint64_t seen(const Bag::Term& term) const { return style_.raw ? term.times : term.mass(); }
     double scale() const { return style_.raw ? 1 : 1 / Bag::unit; }
-    double spread(std::uint64_t with) const;
+    double relative(const Row& row, bool gram) const { return relative(spread(row.with), collected_, views_[gram]); }
+    double per_document(std::size_t label) const { return per_document_[label]; }
 
     // What each class has seen of each term that takes part, times `scale`, close together.
     const Weights& seen() const;
@@ -75,11 +79,17 @@ public:
 
 private:
     double rarity(double log, bool gram) const;
+    double spread(std::uint64_t with) const;
+    double relative(double spread, std::uint64_t collected, const View& view) const;
+    void count_per_document(Scorer::Own out, std::vector<double>& to) const;
 
     Terms& terms_;
     std::uint64_t version_;
     std::vector<std::uint64_t> documents_;
     std::uint64_t all_documents_ = 0;
+    std::uint64_t collected_ = 0;  // D
+    bool apart_;                   // whether D and d_w are those of a larger collection
+    std::vector<double> per_document_;
     Style style_;
     bool grams_;
     int threads_;

@@ -7,6 +7,7 @@ Weighted::Weighted(const Totals& totals, std::vector<Channel> channels) : totals
     for (const Channel& channel : channels_) {
         if (channel.grams && !totals_.grams()) throw std::invalid_argument("the totals have no n-grams");
         if (!(channel.own > 0) && !(channel.rest > 0)) throw std::invalid_argument("a channel needs a smoothing above 0");
+        if (totals_.style().rates && channel.rest > 0) throw std::invalid_argument("rates have no evidence of the other classes");
     }
 }
 
@@ -23,6 +24,7 @@ WIDE void Weighted::add_times(double factor, const double* logs, std::size_t siz
 }
 
 double Weighted::step(const Channel& channel, const Totals::View& view, std::size_t c) const {
+    if (totals_.style().rates) return 0;
     const double unit = totals_.scale(), terms = static_cast<double>(view.terms);
     const double in = static_cast<double>(view.class_sums[c]) * unit, all = static_cast<double>(view.all) * unit;
     double step = channel.own > 0 ? -std::log(in + channel.own * terms) : 0;
@@ -47,15 +49,14 @@ Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* sc
     const Weights& all_seen = totals_.seen();
     const std::size_t size = classes();
     const double unit = totals_.scale();
+    const bool rates = totals_.style().rates;
     std::fill_n(scores, channels() * size, 0.0);
     blocks.clear();
     double masses[2] = {0, 0};
     std::size_t number = 0;
     for (const Totals::Part& part : left.parts) {
-        const Totals::View& view = left.views[part.gram];
         const auto less = static_cast<double>(own.times * part.seen) * unit;
         const double x = static_cast<double>(part.seen) * unit * part.factor;
-        const double relative = part.spread * static_cast<double>(view.terms) / view.spread;
         const double all = static_cast<double>(totals_.row(part.id).sum - own.times * part.seen) * unit;
         masses[part.gram] += x;
         const Weights::Laid laid = all_seen.laid(part.id);
@@ -63,9 +64,15 @@ Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* sc
         if (const auto most = number + channels() * width; most > logs_of.size()) logs_of.resize(2 * most);
         for (std::size_t k = 0; k < channels(); ++k) {
             if (channels_[k].grams != part.gram) continue;
-            const Odds odds = Weighted::odds(channels_[k], all, relative);
+            const Odds odds = Weighted::odds(channels_[k], all, part.relative);
             double* to = logs_of.data() + number;
-            if (laid.dense) {
+            if (rates) {
+                for (std::size_t j = 0; j < width; ++j) {
+                    const double* at = laid.dense ? laid.weights + j : laid.weights + 2 * j;
+                    const std::size_t c = laid.dense ? j : Weights::label(at);
+                    to[j] = odds.ratio((*at - (c == own.label ? less : 0)) * left.per_document[c]);
+                }
+            } else if (laid.dense) {
                 ratios(odds, laid.weights, size, to);
                 to[own.label] = odds.ratio(laid.weights[own.label] - less);
             } else {
@@ -115,11 +122,10 @@ void Weighted::lay_out(TermId id) const {
     const Totals::Row& row = totals_.row(id);
     const bool gram = totals_.is_gram(totals_.terms().text(id));
     if (!totals_.inside(row, gram) || weights_.holds(id)) return;
-    const Totals::View& view = totals_.view(gram);
     const double unit = totals_.scale(), all = static_cast<double>(row.sum) * unit;
-    const double relative = totals_.spread(row.documents) * static_cast<double>(view.terms) / view.spread;
+    const double relative = totals_.relative(row, gram);
     weights_.put(totals_.table(), id, [&](const Cell& cell) {
-        const double s = static_cast<double>(totals_.seen(cell)) * unit;
+        const double s = static_cast<double>(totals_.seen(cell)) * unit * totals_.per_document(cell.label);
         double weight = 0;
         for (std::size_t k = 0; k < channels(); ++k)
             if (channels_[k].grams == gram) {

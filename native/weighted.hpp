@@ -6,6 +6,12 @@
 // times ln((D + 1) / (d_w + 1/2))^i, where S_cw is what class c has seen of w (masses, or occurrences), N_c, T_w and T
 // are its sums over terms, classes and both, V the number of terms, D all documents, d_w those with w, and r_w is
 // (d_w + 1/2)^e scaled to a mean of 1. With occurrences, own alone, a = 1, e = 0 and i = 0 it is Mitchell's table 6.2.
+//
+// With rates, what counts is a term's mass per document of the class, and the imaginary documents belong to the classes
+// as the real ones do:
+//     own   ln(D S_cw / D_c + a r_w)
+// with r_w = ((d_w + 1/2) / (D + 1))^e. What adds to every class alike is left out, so a class that has not seen the
+// term gets nothing.
 #pragma once
 
 #include <atomic>

@@ -25,6 +25,10 @@ FEWEST = 10
 LARGEST = 4_000_000
 """Scores that the fit holds at a time; where there are more, fewer documents are used."""
 BIAS_PENALTY = 0.02
+HELD = 10.0
+"""What it costs in all, in the Brier scores of documents, to take a factor from what is usual of it to 0."""
+HELD_POWER = 30.0
+"""Of the same cost for a power of 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +90,12 @@ def fit(
     *,
     with_bias: bool,
     weights: Sequence[float] | None = None,
+    usual: Sequence[float] | None = None,
 ) -> Calibration | None:
     """The calibration with the least Brier score (Brier 1950) on left-out scores, lightly held to its usual values.
+
+    With few documents the least Brier score may be had by chance with factors of 0, which rank documents by nothing;
+    where that matters, `usual` tells what to hold them to.
 
     Parameters
     ----------
@@ -102,6 +110,8 @@ def fit(
         Whether each class gets a bias of its own; without one the most probable class stays what it is.
     weights : array, shape (documents,), optional
         How often each document occurs.
+    usual : sequence of float, optional
+        The usual factor of each channel.
 
     Returns
     -------
@@ -124,8 +134,12 @@ def fit(
     # Factors, power, log-odds of tail and of flatness: where each starts, what it is held to and how fast, its bounds.
     # No channel counts against its own evidence: where classes are balanced in a column, taking a row away makes its
     # class look rarer than the others, and a factor below 0 would read the label off that.
-    numbers = [(2.0 / channels, 0.0, 0.011 / documents, 0.0, 300.0)] * channels
-    numbers += [(0, 0, 1 / documents, -0.5, 1.5), (-4, -4, 0.1 / documents, -9, 0), (-1, -1, 0.1 / documents, -6, 3)]
+    if usual is None:
+        numbers = [(2.0 / channels, 0.0, 0.011 / documents, 0.0, 300.0)] * channels
+    else:
+        numbers = [(t, t, HELD / max(t, 1e-3) ** 2 / documents, 0.0, 300.0) for t in (spread * usual).tolist()]
+    of_power = (1.0 if usual is None else HELD_POWER) / documents
+    numbers += [(0, 0, of_power, -0.5, 1.5), (-4, -4, 0.1 / documents, -9, 0), (-1, -1, 0.1 / documents, -6, 3)]
     if with_bias:
         numbers += [(0, 0, BIAS_PENALTY / width, -5, 5)] * width
     best = _native.fit_link(

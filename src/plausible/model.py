@@ -32,6 +32,9 @@ class Model(Scoring):
         How scores become probabilities; without one they are what the rules say, too sure of themselves.
     expected : Expected, optional
         What unlabelled documents are expected to be. They are weighed in where terms are scored, and nowhere else.
+    collection : _native.Frequencies, optional
+        How many documents of a larger collection hold each term (`_native.Kept.frequencies`), by which weighted words
+        are rare instead of by the documents that were learned. It is no part of a model file.
 
     Examples
     --------
@@ -126,6 +129,7 @@ class Model(Scoring):
         other.calibration = self.calibration
         other.counts.merge(self.counts)
         other.expected = self.expected.plus(None) if self.expected else None
+        other.collection = self.collection
         return other
 
     def regrouped(self, into: Mapping[str, str]) -> Model:
@@ -142,6 +146,7 @@ class Model(Scoring):
         other = self.untrained()
         other.counts.merge(self.counts, into)
         other.expected = self.expected.plus(None, into) if self.expected else None
+        other.collection = self.collection
         return other
 
     def estimate(self, **changes: Any) -> Model:
@@ -153,11 +158,14 @@ class Model(Scoring):
                 f"--model {rules.dependence}"
             )
         same = all(getattr(rules, name) == getattr(self.rules, name) for name in ("events", "pairs", "dependence"))
-        return Model(self.tokens, rules, self.reading, self.counts, self.calibration if same else None, self.expected)
+        calibration = self.calibration if same else None
+        return Model(self.tokens, rules, self.reading, self.counts, calibration, self.expected, self.collection)
 
     def uncalibrated(self) -> Model:
         """The same model with its probabilities as they come."""
-        return Model(self.tokens, self.rules, self.reading, self.counts, expected=self.expected)
+        return Model(
+            self.tokens, self.rules, self.reading, self.counts, expected=self.expected, collection=self.collection
+        )
 
     def calibrate(
         self,

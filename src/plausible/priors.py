@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from plausible.errors import CallError
 
-Events = Literal["multinomial", "bernoulli", "weighted", "odds"]
+Events = Literal["multinomial", "bernoulli", "weighted", "odds", "rates"]
 Dependence = Literal["none", "tan", "aode"]
 Numbers = Literal["normal", "student"]
 
@@ -130,10 +130,11 @@ class Rules:
 
     Parameters
     ----------
-    events : "multinomial", "bernoulli", "weighted" or "odds"
+    events : "multinomial", "bernoulli", "weighted", "odds" or "rates"
         Whether each occurrence of a word counts, or each document that holds it (McCallum and Nigam 1998). "weighted"
         damps and normalises the occurrences within a document, weighs rare words higher and adds the evidence of the
-        other classes (after Rennie et al. 2003; docs/weighted.md); "odds" only adds that evidence.
+        other classes (after Rennie et al. 2003; docs/weighted.md); "odds" only adds that evidence. "rates" compares
+        what the classes have seen of a word per document, for few documents.
     pairs : bool
         Whether n-grams of words take part in weighted events and odds, if they were counted.
     smoothing : Smoothing
@@ -208,8 +209,8 @@ class Rules:
 
     @property
     def log_odds(self) -> bool:
-        """Whether the evidence of the other classes counts, too."""
-        return self.events in ("weighted", "odds")
+        """Whether words speak for a class against the others, and not by their probability in it."""
+        return self.events in ("weighted", "odds", "rates")
 
     def smoothing_of(self, column: str) -> Smoothing:
         """Of a categorical column; where the smoothing is made for weighted words, Laplace's rule."""

@@ -45,6 +45,7 @@ class Scoring:
         counts: Counts | None = None,
         calibration: Calibration | None = None,
         expected: Expected | None = None,
+        collection: _native.Frequencies | None = None,
     ) -> None:
         self.tokens = tokens or Tokens()
         self.rules = rules or Rules()
@@ -52,13 +53,14 @@ class Scoring:
         self.counts = counts or Counts(_families(self.tokens, self.reading.columns))
         self.calibration = calibration
         self.expected = expected
+        self.collection = collection
         self.threads: int | None = None
         """How many threads have taught it last, and may estimate it; all processors if none is said."""
         self.choice = ""
         """What `--model auto` chose, and why."""
         self.gathered = Gathered()
         """What the terms add up to; models of the same counts may share it."""
-        self._estimated: tuple[int, Calibration | None, _native.Scorer | _native.Weighted, _native.Terms] | None = None
+        self._estimated: tuple[Any, _native.Scorer | _native.Weighted, _native.Terms] | None = None
         self._cpds: tuple[int, Mapping[str, CPD], Dependence | None] | None = None
 
     @property
@@ -109,7 +111,7 @@ class Scoring:
 
     @property
     def scorer(self) -> _native.Scorer | _native.Weighted:
-        """The weights under the rules, estimated when the counts have changed."""
+        """The weights under the rules, estimated when what they rest on has changed."""
         return self._scored_by()[0]
 
     @property
@@ -118,7 +120,8 @@ class Scoring:
         return self._scored_by()[1]
 
     def _scored_by(self) -> tuple[_native.Scorer | _native.Weighted, _native.Terms]:
-        if self._estimated is None or self._estimated[:2] != (self.counts.changes, self.calibration):
+        rests_on = (self.counts.changes, self.calibration, self.collection)
+        if self._estimated is None or self._estimated[0] != rests_on:
             if not self.counts.total:
                 raise ModelError("the model has learned nothing yet; learn documents first")
             if not self.has_text:
@@ -128,20 +131,21 @@ class Scoring:
                 factors = self.calibration.factors if self.calibration else ()
                 fitting = len(factors) == scorer.channels + (len(self.counts.families) > 1)
                 scorer.fold(factors[: scorer.channels] if fitting else [1.0] * scorer.channels)
-            self._estimated = (self.counts.changes, self.calibration, scorer, terms)
-        return self._estimated[2:]
+            self._estimated = (rests_on, scorer, terms)
+        return self._estimated[1:]
 
     def _under(self, smoothings: Sequence[Smoothing]) -> tuple[_native.Scorer | _native.Weighted, _native.Terms]:
         """What scores words under a smoothing, or weighted words under several; and the counts that it rests on."""
         rules = replace(self.rules, smoothing=smoothings[0])
         if self.expected is not None and rules.events == "bernoulli":
             raise ModelError("a model of unlabelled documents takes no bernoulli events; choose others")
-        held = self.gathered.held(self.counts, self.expected, self.threads or default_threads())
+        held = self.gathered.held(self.counts, self.expected, self.collection, self.threads or default_threads())
         if not rules.log_odds:
             return m_estimates(held, self.counts, self.tokens, rules), held.terms
         totals = self.gathered.totals(held, self.tokens, rules)
         every = [smoothing.a * held.unit for smoothing in smoothings]
-        return log_odds(totals, every, len(self.classes), pairs=rules.pairs), held.terms
+        rates = rules.events == "rates"
+        return log_odds(totals, every, len(self.classes), pairs=rules.pairs, rates=rates), held.terms
 
     @property
     def cpds(self) -> Mapping[str, CPD]:

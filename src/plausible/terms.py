@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from plausible import _native
 from plausible.counts import Counts
+from plausible.errors import ModelError
 from plausible.expected import UNIT, Expected, together
 from plausible.priors import Rules
 from plausible.text import Tokens
@@ -17,31 +18,39 @@ LEAST_PAIRS = 2
 """Documents that a pair of words is seen in, or it does not take part."""
 DAMPED: dict[str, Any] = {"raw": False, "spread": 0.5, "rarity": (0.5, 1.0)}
 RAW: dict[str, Any] = {"raw": True, "spread": 0.0, "rarity": (0.0, 0.0)}
+RATES: dict[str, Any] = {"raw": False, "spread": 0.5, "rarity": (1.5, 1.5), "rates": True}
+STYLES = {"weighted": DAMPED, "odds": RAW, "rates": RATES}
 
 
 class Held(NamedTuple):
-    """Counts of terms, documents of each class (both in parts of a document), and the threads that may read them."""
+    """Counts of terms, documents of each class (both in parts of a document), the threads that may read them, and the
+    larger collection by which terms are rare, if there is one."""
 
     terms: _native.Terms
     documents: list[int]
     unit: int = 1
     threads: int = 1
+    collection: _native.Frequencies | None = None
 
 
 class Gathered:
     """What is scored, seen and expected, and what its terms add up to; kept until the counts change."""
 
     def __init__(self) -> None:
-        self._of: tuple[int, Expected | None] = (-1, None)
+        self._of: tuple[int, Expected | None, _native.Frequencies | None] = (-1, None, None)
         self._held: Held
         self._totals: dict[object, _native.Totals] = {}
 
-    def held(self, counts: Counts, expected: Expected | None, threads: int) -> Held:
-        if self._of[0] != counts.changes or self._of[1] is not expected:
-            self._of, self._totals = (counts.changes, expected), {}
+    def held(
+        self, counts: Counts, expected: Expected | None, collection: _native.Frequencies | None, threads: int
+    ) -> Held:
+        if self._of[0] != counts.changes or self._of[1] is not expected or self._of[2] is not collection:
+            self._of, self._totals = (counts.changes, expected, collection), {}
             if expected is None:
                 terms: Any = counts.families["text"]
-                self._held = Held(terms, [int(count) for count in counts.documents], 1, threads)
+                self._held = Held(terms, [int(count) for count in counts.documents], 1, threads, collection)
+            elif collection is not None:
+                raise ModelError("a model of unlabelled documents counts them itself; leave out the collection")
             else:
                 self._held = Held(*together(counts, expected), UNIT, threads)
         return self._held
@@ -50,13 +59,14 @@ class Gathered:
         """For the channels of `log_odds`."""
         rests_on = (rules.events, rules.smoothing.share, rules.pairs, rules.min_length, rules.stop_words)
         if rests_on not in self._totals:
-            style = RAW if rules.events == "odds" else DAMPED
+            style = STYLES[rules.events]
             self._totals[rests_on] = _native.Totals(
                 held.terms,
                 held.documents,
                 **(style | {"spread": 1.0} if rules.smoothing.share else style),
                 least=(1, LEAST_PAIRS * held.unit),
                 grams=rules.pairs,
+                collection=held.collection,
                 min_length=rules.min_length,
                 stop=sorted(tokens.terms_of(rules.stop_words)),
                 threads=held.threads,
@@ -82,12 +92,15 @@ def m_estimates(held: Held, counts: Counts, tokens: Tokens, rules: Rules) -> _na
     )
 
 
-def log_odds(totals: _native.Totals, smoothings: Sequence[float], classes: int, *, pairs: bool) -> _native.Weighted:
-    """Weighted terms and odds, in channels: words, with more than two classes the others' words, and pairs; for each
-    smoothing, one after the other."""
+def log_odds(
+    totals: _native.Totals, smoothings: Sequence[float], classes: int, *, pairs: bool, rates: bool
+) -> _native.Weighted:
+    """Weighted terms, odds and rates, in channels: words, the other classes' words where they are apart, and pairs; for
+    each smoothing, one after the other."""
     channels = []
     for a in smoothings:
-        channels += [(False, a, a)] if classes == 2 else [(False, a, 0.0), (False, 0.0, REST * a)]
+        rest = 0.0 if rates else a
+        channels += [(False, a, rest)] if rates or classes == 2 else [(False, a, 0.0), (False, 0.0, REST * a)]
         if pairs:
-            channels.append((True, a, a))
+            channels.append((True, a, rest))
     return _native.Weighted(totals, channels)

@@ -120,6 +120,20 @@ def test_nothing_depends_on_the_order_of_documents():
     assert one.calibration is not None
 
 
+def test_few_documents_are_held_to_usual_factors_and_many_are_not():
+    def found(size: int, usual: tuple[float, ...] | None) -> tuple[float, ...]:
+        """The factors of two channels, of which neither tells the class."""
+        random_ = np.random.default_rng(5)
+        scores, truth = random_.normal(size=(size, 2, 2)), np.arange(size) % 2
+        fitted = fit(scores, np.full(size, 9), truth, ["a", "b"], with_bias=True, usual=usual)
+        assert fitted is not None
+        return fitted.factors
+
+    assert max(found(30, None)) < 0.5
+    assert found(30, (2.0, 1.0)) == pytest.approx((2.0, 1.0), rel=0.2)
+    assert max(found(20_000, (2.0, 1.0))) < 0.1
+
+
 def test_too_few_documents_are_not_calibrated():
     scores = np.zeros((3, 1, 2))
     assert fit(scores, np.ones(3, np.int64), np.zeros(3, np.int64), ["a", "b"], with_bias=True) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,6 +22,7 @@ RULES = [
     Rules(min_count=2, drop_most_frequent=1),
     Rules(events="weighted", smoothing=Smoothing(a=0.1)),
     Rules(events="odds", smoothing=Smoothing(a=0.5)),
+    Rules(events="rates", smoothing=Smoothing(a=2.0)),
 ]
 
 
@@ -52,6 +55,18 @@ def test_weights_stay_as_they_were_taken():
     kept.add(["fog"])
     np.testing.assert_array_equal(kept.score(weights)[0][0], before[0])
     assert kept.score(weights)[2].tolist() == [3, 0]
+
+
+@given(st.lists(WORDS, max_size=30))
+def test_documents_that_hold_each_term(texts):
+    kept = _native.Kept(Tokens().terms())
+    kept.add(texts)
+    found = kept.frequencies()
+    expected = Counter(term for text in texts for term in set(Tokens().of(text)))
+    assert found.documents == len(texts)
+    assert sorted(found.holding.tolist()) == sorted(number for number in expected.values() if number > 1)
+    again = _native.Frequencies(found.documents, found.terms, found.holding)
+    assert again.terms.tolist() == found.terms.tolist()
 
 
 def test_pairs_of_words_are_not_kept():

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plausible import CallError, Model, Rules, Smoothing, Tokens, learn
-from plausible.terms import LEAST_PAIRS, REST
+from plausible import CallError, Model, Rules, Smoothing, Tokens, _native, learn
+from plausible.terms import LEAST_PAIRS, RATES, REST
 
 WORDS = ["red", "blue", "green", "circle", "square", "中"]
 UNIT = 2**20
@@ -23,7 +23,7 @@ collections = st.lists(
 ).filter(lambda pairs: len({label for _, label in pairs}) > 1)
 rules = st.builds(
     Rules,
-    events=st.sampled_from(["weighted", "odds"]),
+    events=st.sampled_from(["weighted", "odds", "rates"]),
     pairs=st.booleans(),
     smoothing=st.builds(Smoothing, a=st.sampled_from([0.02, 0.1, 1.0]), share=st.booleans()),
 )
@@ -47,8 +47,12 @@ def masses(text: str, raw: bool) -> dict[str, float]:
     return out
 
 
-def twin(pairs: list[tuple[str, str]], text: str, rule: Rules, classes: list[str]) -> np.ndarray:
+def twin(
+    pairs: list[tuple[str, str]], text: str, rule: Rules, classes: list[str], collection: list[str] | None = None
+) -> np.ndarray:
     """The channels' scores of a document, shape (channels, classes), by the formulas of docs/weighted.md."""
+    if rule.events == "rates":
+        return rates_twin(pairs, text, rule, classes, collection)
     raw = rule.events == "odds"
     a = rule.smoothing.a
     s: dict[tuple[str, str], float] = {}
@@ -84,6 +88,27 @@ def twin(pairs: list[tuple[str, str]], text: str, rule: Rules, classes: list[str
     return out
 
 
+def rates_twin(
+    pairs: list[tuple[str, str]], text: str, rule: Rules, classes: list[str], collection: list[str] | None
+) -> np.ndarray:
+    """The same for rates, whose rarity may come from a larger collection."""
+    learned = Counter(term for one, _ in pairs for term in masses(one, raw=False))
+    held = learned if collection is None else Counter(term for one in collection for term in set(PAIRS.of(one)))
+    documents = len(pairs) if collection is None else max(len(pairs), len(collection))
+    out = np.zeros((1 + rule.pairs, len(classes)))
+    for k, of_pairs in enumerate([False, True][: len(out)]):
+        for term, x in masses(text, raw=False).items():
+            if is_pair(term) != of_pairs or learned[term] < (LEAST_PAIRS if of_pairs else 1):
+                continue
+            share = (max(held[term], learned[term], 1) + 0.5) / (documents + 1)
+            imaginary = rule.smoothing.a * share ** (1.0 if rule.smoothing.share else 0.5)
+            for i, c in enumerate(classes):
+                own = [masses(one, raw=False).get(term, 0.0) for one, label in pairs if label == c]
+                rate = len(pairs) * sum(own) / len(own)
+                out[k, i] += x * (-math.log(share)) ** 1.5 * math.log(rate + imaginary)
+    return out
+
+
 def centred(scores: np.ndarray) -> np.ndarray:
     return scores - scores.mean(axis=-1, keepdims=True)
 
@@ -114,6 +139,61 @@ def test_a_document_left_out_is_one_never_learned(pairs, rule):
         channels = np.asarray(raw).reshape(-1, len(model.counts.documents))[:, model.class_indices]
         expected = twin(others, text, rule, model.classes)
         assert centred(channels) == pytest.approx(centred(expected), abs=1e-9)
+
+
+@given(collections, st.lists(st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join), max_size=9))
+def test_rarity_of_a_larger_collection_stays_when_a_document_is_left_out(pairs, more):
+    rule = Rules(events="rates", smoothing=Smoothing(a=2.0))
+    model = Model(Tokens(), rule)
+    texts, labels = zip(*pairs, strict=True)
+    model.update(texts, labels)
+    collection = [*texts, *more]
+    kept = _native.Kept(model.terms)
+    kept.add(collection)
+    model.collection = kept.frequencies()
+    expected = [twin(pairs, text, rule, model.classes, collection)[0] for text in collection]
+    assert centred(np.asarray(model.scorer.score(collection)[0])[:, model.class_indices]) == pytest.approx(
+        centred(np.array(expected)), abs=1e-9
+    )
+    for i, (text, label) in enumerate(pairs):
+        others = pairs[:i] + pairs[i + 1 :]
+        if {name for _, name in others} == set(model.classes):
+            raw, _, _ = model.scorer.score_without([text], [model.counts.index[label]])
+            left = twin(others, text, rule, model.classes, collection)
+            assert centred(np.asarray(raw)[:, model.class_indices]) == pytest.approx(centred(left), abs=1e-9)
+
+
+def test_words_of_a_larger_collection_that_grows():
+    model = Model(Tokens(), Rules(events="rates", smoothing=Smoothing(a=2.0)))
+    model.update(["sun", "rain"], ["good", "bad"])
+
+    def odds() -> float:
+        good, bad = np.asarray(model.scorer.score(["sun"])[0])[0][model.class_indices[::-1]]
+        return float(good - bad)
+
+    alone = odds()
+    kept = _native.Kept(model.terms)
+    kept.add(["sun", "rain", "fog", "fog", "fog", "fog"])
+    model.collection = kept.frequencies()
+    rare = odds()
+    kept.add(["sun"] * 6)
+    assert odds() == rare
+    model.collection = kept.frequencies()
+    assert odds() < alone < rare
+    assert model.copy().collection is model.estimate(min_length=2).collection is model.collection
+
+
+def test_rates_without_evidence_of_the_rest_and_frequencies_that_fit():
+    terms = Tokens().terms()
+    with pytest.raises(ValueError, match="no evidence of the other classes"):
+        _native.Weighted(_native.Totals(terms, [1, 1], **RATES, least=(1, 1), grams=False), [(False, 1.0, 1.0)])
+    for documents, hashes, holding, what in (
+        (3, [1, 2], [2], "one number of documents a term"),
+        (3, [2, 1], [2, 2], "must rise"),
+        (3, [1, 2], [2, 4], "more documents than there are"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            _native.Frequencies(documents, np.array(hashes, np.uint64), np.array(holding, np.uint32))
 
 
 @given(collections, collections, rules)

@@ -10,6 +10,7 @@ import pytest
 from plausible import _native
 from plausible.reader.items import Source
 from plausible.reader.reading import Reader
+from plausible.reader.rescoring import Rescoring
 from plausible.reader.settings import Settings
 from plausible.reader.views import View
 
@@ -44,6 +45,34 @@ def test_reasons_sum_to_the_score_of_the_ranking(reader, ratings):
         text = reader.store.item(item).text
         assert ("striker" in text) == any(reason.kind == "boost" for reason in why.reasons)
         assert ("comet" in text) == (why.vetoed_by == ["comet"])
+
+
+def test_how_rare_words_are_is_known_at_once_after_a_restart(reader, path, monkeypatch):
+    ids = learned(reader, 80, 50)
+    reader.settle()
+    before = [reader.why(item).score for item in ids[-20:]]
+    reader.close()
+    monkeypatch.setattr(Rescoring, "_once", lambda self: None)  # the texts are not read again yet
+    with Reader(path) as again:
+        assert [again.why(item).score for item in ids[-20:]] == pytest.approx(before, abs=1e-9)
+
+
+def test_words_are_rare_by_all_items_rated_or_not(reader):
+    ids = learned(reader, 80, 50)
+    reader.settle()
+
+    def comet() -> float:
+        return {reason.name: reason.weight for reason in reader.why(seen).reasons}["comet"]
+
+    seen = next(item for item in ids if "comet" in reader.store.item(item).text)
+    before = comet()
+    reader.add(1, [article(f"more {i}", "", f"comet and word{i}") for i in range(300)], NOON)
+    reader.settle()
+    assert 0 < comet() < before / 2
+    for interesting_from in (5, 4):
+        reader.set(Settings(interesting_from=interesting_from))
+        reader.settle()
+    assert 0 < comet() < before / 2
 
 
 def test_counts_are_those_of_what_was_rated(reader):

@@ -104,8 +104,8 @@ MODEL_HELP = (
 rule_options = add(
     click.option(
         "--events",
-        type=click.Choice(["multinomial", "bernoulli", "weighted", "odds"]),
-        help="What counts: occurrences, documents, or damped and weighted words.",
+        type=click.Choice(["multinomial", "bernoulli", "weighted", "odds", "rates"]),
+        help="What counts: occurrences, documents, damped and weighted words, or these per document.",
     ),
     click.option(
         "--smoothing",

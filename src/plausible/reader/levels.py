@@ -34,11 +34,13 @@ RULES = Rules(
     smoothing=Smoothing(a=0.03, share=True),
     by_column={variable.name: OF_ATTRIBUTES for variable in READING.columns.attributes},
 )
-"""Of smoothings from 0.001 to 1, with and without share, among the best on 20 Newsgroups after 20 to 600 ratings."""
+"""Of the levels, as the model file has them."""
+OF_INTEREST: dict[str, Any] = {"events": "rates", "smoothing": Smoothing(a=10.0)}
+"""What differs for the two classes by which items are ranked (docs/reader.md tells how it was chosen)."""
 
-UNFITTED = Calibration((1.0, 0.5), {}, 0.0, 0.0, 0.0, 1.0)
-"""What the evidence of words and of attributes is worth before there are enough ratings to fit that. (Of 1/4, 1/2 and 1
-for words, 1 has the least Brier score on 20 Newsgroups after 12 ratings.)"""
+UNFITTED = Calibration((1.0, 0.25), {}, 0.0, 0.0, 0.0, 1.0)
+"""What the evidence of words and of attributes is worth before there are enough ratings to fit that; while they are few
+it is held to this."""
 USUAL = (1.5, 0.75, 0.0, -1.5)
 HELD = 2.0
 """Imaginary ratings that hold each level to its usual distance from the next."""
@@ -140,7 +142,7 @@ class Levels:
     def __init__(self, interesting_from: int = 4, model: Model | None = None) -> None:
         self.interesting_from = interesting_from
         self.model = model if model is not None else Model(rules=RULES, reading=READING)
-        self.interest = self.model.regrouped({str(level): self.side(level) for level in LEVELS})
+        self.interest = self.model.regrouped({str(level): self.side(level) for level in LEVELS}).estimate(**OF_INTEREST)
         self.interest.calibration = UNFITTED
         self.link = usual_link(interesting_from)
 
@@ -189,7 +191,8 @@ class Levels:
     def fit(self, parts: Sequence[LeftOut]) -> tuple[Calibration, Link]:
         """What evidence is worth and where the levels lie, by scores of items as if they had not been rated."""
         channels, lengths, truth, ratings = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        fitted = calibration.fit(channels, lengths, truth, [LIKED, REST], with_bias=True) or UNFITTED
+        fitted = calibration.fit(channels, lengths, truth, [LIKED, REST], with_bias=True, usual=UNFITTED.factors)
+        fitted = fitted or UNFITTED
         words, attributes = fitted.factors
         fitted = replace(fitted, factors=(words, min(attributes, 1.0)))
         u = fitted.evidence(channels, lengths, [LIKED, REST])

@@ -80,6 +80,7 @@ class Rescoring:
     def start_over(self, levels: Levels) -> None:
         """Go on with other levels, as when what is interesting has changed."""
         with self._learning:
+            levels.interest.collection = self._levels.interest.collection
             self._levels, self._fitted = levels, (0, 0)
 
     def _start(self) -> Standing:
@@ -88,8 +89,9 @@ class Rescoring:
         found = standings.from_bytes(held[0][0], self._store, self._levels.interesting_from) if held else None
         if found is None:
             return standings.nothing(Shelf.of(self._store), self._levels.link)
-        standing, calibration = found
+        standing, calibration, collection = found
         self._levels.interest.calibration, self._levels.link = calibration, standing.link
+        self._levels.interest.collection = collection
         self._fitted = (standing.ratings, standing.liked)
         return standing
 
@@ -143,6 +145,10 @@ class Rescoring:
             cells = cells_of(items, addresses)
             self._kept.add(cells["text"])
             self._columns.add(cells)
+        if len(wanted) or gone:
+            collection = self._kept.frequencies()
+            with self._learning:
+                self._levels.interest.collection = collection
         store.gone -= gone
         store.revised -= revised
         if (self._rows < 0).any():  # they were removed meanwhile
@@ -198,8 +204,10 @@ class Rescoring:
         return boosts, vetoed
 
     def _save(self) -> None:
-        levels = self._levels
-        data = standings.to_bytes(self.standing, levels.interest.calibration or UNFITTED, levels.interesting_from)
+        with self._learning:
+            interest, interesting_from = self._levels.interest, self._levels.interesting_from
+            calibration, collection = interest.calibration or UNFITTED, interest.collection
+        data = standings.to_bytes(self.standing, calibration, interesting_from, collection)
         with self._store.changing(ranks=False) as db:
             db.execute("INSERT OR REPLACE INTO scores VALUES (1, ?)", (data,))
         self._saved = time.monotonic()

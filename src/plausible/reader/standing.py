@@ -12,6 +12,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
+from plausible import _native
 from plausible.calibration import Calibration
 from plausible.reader.levels import Link
 from plausible.reader.store import Event, Place, Store
@@ -21,7 +22,7 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 PLACES = get_args(Place)
-FORM = 2
+FORM = 3
 """Of what is kept for the next start; of another form, the scores are made anew."""
 COLUMNS = ("learned", "boosts", "vetoed", "known", "words")
 
@@ -151,8 +152,10 @@ def nothing(shelf: Shelf, link: Link) -> Standing:
     return Standing(shelf, zeros, zeros, np.zeros(size, bool), none, none, link, -1, 0, 0)
 
 
-def to_bytes(standing: Standing, calibration: Calibration, interesting_from: int) -> bytes:
-    """What is kept of a standing for the next start."""
+def to_bytes(
+    standing: Standing, calibration: Calibration, interesting_from: int, collection: _native.Frequencies | None
+) -> bytes:
+    """What is kept of a standing, and of the documents that hold each term, for the next start."""
     head = {
         "form": FORM,
         "interesting_from": interesting_from,
@@ -160,29 +163,36 @@ def to_bytes(standing: Standing, calibration: Calibration, interesting_from: int
         "offsets": standing.link.offsets,
         "ratings": standing.ratings,
         "liked": standing.liked,
+        "documents": None if collection is None else collection.documents,
     }
     columns = {name: getattr(standing, name) for name in COLUMNS}
-    columns |= vars(standing.shelf)
+    columns |= {name: getattr(standing.shelf, name) for name in Shelf.__annotations__}
+    if collection is not None:
+        columns |= {"terms": collection.terms, "holding": collection.holding}
     held = io.BytesIO()
     text = np.frombuffer(json.dumps(head).encode(), np.uint8)
     np.savez(held, head=text, **columns)
     return held.getvalue()
 
 
-def from_bytes(data: bytes, store: Store, interesting_from: int) -> tuple[Standing, Calibration] | None:
-    """The standing that `to_bytes` gave, for the items that are there now; None if its form or threshold is another."""
+def from_bytes(
+    data: bytes, store: Store, interesting_from: int
+) -> tuple[Standing, Calibration, _native.Frequencies | None] | None:
+    """What `to_bytes` was given, for the items that are there now; None if its form or threshold is another."""
     with np.load(io.BytesIO(data), allow_pickle=False) as held:
         columns: dict[str, Any] = {name: held[name] for name in held.files}
     head = json.loads(columns.pop("head").tobytes())
     if head.get("form") != FORM or head["interesting_from"] != interesting_from:
         return None
     old = Shelf(**{name: columns.pop(name) for name in Shelf.__annotations__})
+    collection = None
+    if head["documents"] is not None:
+        collection = _native.Frequencies(head["documents"], columns.pop("terms"), columns.pop("holding"))
     link = Link(tuple(head["offsets"]))
     standing = Standing(shelf=old, link=link, change=-1, ratings=head["ratings"], liked=head["liked"], **columns)
     given = head["calibration"]
-    return standing.upon(old if old.is_of(store) else Shelf.of(store)), Calibration(
-        **{**given, "factors": tuple(given["factors"])}
-    )
+    calibration = Calibration(**{**given, "factors": tuple(given["factors"])})
+    return standing.upon(old if old.is_of(store) else Shelf.of(store)), calibration, collection
 
 
 class Marks:
