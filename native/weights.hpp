@@ -94,14 +94,9 @@ public:
         });
     }
 
-<<<<<<< Updated upstream
-    // Adds factor(term) times its weights to the scores, for each term of the vocabulary in a bag that `look_up` filled in. Which kind of row a
-    // term has is as good as chance: rows are sorted by kind without a branch, and their memory is asked for ahead of time.
-=======
-    // Adds factor(term) times its weights to the scores, for each term of the vocabulary in a bag that was looked up. Which
-    // kind of row a term has is as good as chance: rows are sorted by kind without a branch, and their memory is asked for
-    // ahead of time.
->>>>>>> Stashed changes
+    // Adds factor(term) times its weights to the scores, for each term of the vocabulary in a bag that `look_up` filled in.
+    // Which kind of row a term has is as good as chance: rows are sorted by kind without a branch, and their memory is asked
+    // for ahead of time.
     template <class Factor>
     void add(const Bag& bag, double* scores, Factor&& factor) const {
         constexpr std::size_t together = 128;
