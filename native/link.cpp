@@ -151,7 +151,7 @@ private:
         for (std::size_t block = 0; block < blocks_; ++block) {
             const Doubles* z = scores_.data() + block * channels_ * classes_;
             const Doubles away = away_.data()[block], share = shares_.data()[block], truth = truth_.data()[block];
-            Doubles sharp, moves, most;
+            Doubles sharp = none, moves = none, most = none;
             for (std::size_t lane = 0; lane < wide; ++lane) {
                 sharp[lane] = sharpness(away[lane], link.power);
                 moves[lane] = std::abs(link.power * away[lane]) < farthest ? away[lane] : 0;
