@@ -48,6 +48,7 @@ DAYS = 30
 READERS = 3 if QUICK else 10
 SHUFFLES = 2 if QUICK else 10
 ITEMS = 10_000 if QUICK else 100_000
+RATED = ITEMS // 100
 
 
 def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -268,7 +269,7 @@ def speed(folder: Path) -> None:
         spent[name].append((1000 * (time.perf_counter() - begun), 1000 * (time.process_time() - worked)))
 
     with Reader(path) as reader:
-        for item in rng.sample(ids, 1000):
+        for item in rng.sample(ids, RATED):
             reader.rate(item, rng.randint(1, 5))
         reader.settle()
         for number in range(60):
@@ -325,7 +326,7 @@ def speed(folder: Path) -> None:
         ]
     )
     show(
-        f"{ITEMS:,} items, 1,000 ratings: milliseconds",
+        f"{ITEMS:,} items, {RATED:,} ratings: milliseconds",
         ["what", "least", "median", "of the processors, all threads", "bar"],
         rows,
     )

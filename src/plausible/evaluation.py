@@ -185,7 +185,7 @@ class Tally:
         if not known.all():
             strange = sorted({name for name, was in zip(self.truth, known, strict=True) if not was})
             more = f" and {len(strange) - MOST_NAMES:,} more" if len(strange) > MOST_NAMES else ""
-            tested = quantity(int(np.sum(~known)), f"tested {model.unit.removesuffix('s')}")
+            tested = quantity(int(np.sum(~known)), f"tested {model.unit}")
             warn(
                 f"{tested} of classes that were not learned "
                 f"({', '.join(strange[:MOST_NAMES])}{more}): counted as wrong, left out of log_loss"

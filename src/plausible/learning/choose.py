@@ -107,9 +107,8 @@ def _left_out_briers(
     rows = range(min(len(labels), most_documents(len(one.classes) * len(options))))
     cells, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
     weights, shares = (None if of is None else of[: len(rows)] for of in (weights, shares))
-    scores, lengths, truth = one.left_out_channels(
-        cells, labels, threads, weights, [rules.smoothing for rules in options] if len(options) > 1 else ()
-    )
+    smoothings = [rules.smoothing for rules in options]
+    scores, lengths, truth = one.left_out_channels(cells, labels, threads, weights, smoothings)
     common = 1 if one.variables else 0
     each = (scores.shape[1] - common) // len(options)
     briers = []

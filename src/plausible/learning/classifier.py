@@ -24,7 +24,7 @@ from plausible.wording import quantity
 Progress = Callable[[Source], None]
 
 ENOUGH = 2000
-"""Documents on which weighted words are calibrated: one that is left out costs as much as three that are learned."""
+"""Documents on which weighted words are calibrated: one that is left out costs as much as four that are learned."""
 FEW_ROWS = 20
 """Rows below which nothing is said of how many classes they have."""
 

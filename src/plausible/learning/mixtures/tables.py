@@ -77,6 +77,7 @@ class TableMixture:
     objective, iterations, stopped, trace
         As in `plausible.learning.em.Fitted`; with a power below 1 the likelihood of the objective is raised to it.
     prior : what was added to the counts
+    sure : the mean over rows of the greatest share
     words : the terms that take part, if there is text
     holding : (terms, k + 1) share of the documents of each component, and of all, that hold a term
     """
@@ -93,6 +94,7 @@ class TableMixture:
     stopped: Stopped
     trace: Vector
     prior: StarPrior
+    sure: float
     words: Words | None = None
     holding: Array | None = None
 
@@ -255,15 +257,14 @@ def mixture_of_rows(
             if temper:
                 limits["max_seconds"] = max(max_seconds - (time.monotonic() - begun), 0.0)
                 mixture = eased(mixture, rows, threads=threads, **limits)
-            sure = float(mixture.posterior_of(rows, threads=threads)[0].max(axis=1).mean())
-        if words is None or not temper or k == 1 or sure >= SURE or words.part >= WHOLE:
+        if words is None or not temper or k == 1 or mixture.sure >= SURE or words.part >= WHOLE:
             break
         rows, words = _louder(rows, words)
     for note in said:
         warnings.warn(str(note.message), note.category, stacklevel=2)
-    if k > 1 and sure < 1 / k + 0.1 and mixture.sizes.all():
+    if k > 1 and mixture.sure < 1 / k + 0.1 and mixture.sizes.all():
         warnings.warn(
-            f"the {k} clusters are hardly told apart: the greatest share of a row is {sure:.2f} on average; "
+            f"the {k} clusters are hardly told apart: the greatest share of a row is {mixture.sure:.2f} on average; "
             "choose fewer, or give more columns",
             PlausibleWarning,
             stacklevel=2,
@@ -346,6 +347,7 @@ def _described(
         fitted.stopped,
         fitted.trace,
         rule,
+        float(shares.max(axis=1).mean()),
         words,
         None if words is None else _holding(rows, shares, threads),
     )
