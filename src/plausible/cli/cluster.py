@@ -207,7 +207,7 @@ def _table(mixture: GaussianMixture | TableMixture, record: dict[str, Any]) -> s
     state = "converged" if mixture.converged else mixture.stopped
     summary = f"log-likelihood {mixture.log_likelihood:,.4f}, {quantity(mixture.iterations, 'iteration')}, {state}\n"
     if record.get("power", 1) < 1:
-        summary += f"the columns lean on one another: the evidence of a row counts {record['power']:.2f} of their sum\n"
+        summary += f"columns repeat one another: the evidence of a row is taken {record['power']:.2f} times\n"
     return show.table(rows, list(rows[0])) + summary
 
 
