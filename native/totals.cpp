@@ -123,23 +123,26 @@ void Totals::leave_out(Bag& bag, Scorer::Own own, Left& left) const {
     thread_local std::vector<double> kept_logs;
     auto& logs_of = kept_logs;
     logs_of.clear();
-    constexpr std::size_t ahead = 12;
-    const auto expect = [&](std::size_t i, auto&& memory) {
-        if (i < bag.size() && bag[i].id().term != Shard::absent) memory(bag[i].id());
+    const auto each_known = [&](auto&& ask) {
+        for (std::size_t i = 0; i < bag.size(); ++i)
+            if (const TermId id = bag[i].id(); id.term != Shard::absent) ask(id);
     };
+    each_known([&](TermId id) {
+        __builtin_prefetch(&row(id));
+        all_seen.expect_row(id);
+    });
+    each_known([&](TermId id) { all_seen.expect_weights(id); });
     for (std::size_t i = 0; i < bag.size(); ++i) {
-        expect(i + 2 * ahead, [&](TermId id) {
-            __builtin_prefetch(&row(id));
-            all_seen.expect_row(id);
-        });
-        expect(i + ahead, [&](TermId id) { all_seen.expect_weights(id); });
         const Bag::Term term = bag[i];
         const TermId id = term.id();
         const std::uint64_t less = own.times * seen(term);
         if (id.term == Shard::absent) throw std::invalid_argument(never_learned);
         const Row& here = row(id);
         if (!here.fits) continue;
-        if (here.documents < own.times || all_seen.of_class(id, own.label) < static_cast<double>(less) * scale()) throw std::invalid_argument(never_learned);
+        const Weights::Laid of_term = all_seen.laid(id);
+        const std::size_t place = of_term.place(own.label);
+        const double lost = static_cast<double>(less) * scale();
+        if (here.documents < own.times || (!of_term.dense && place == of_term.size) || of_term[place] < lost) throw std::invalid_argument(never_learned);
         const bool gram = terms_.grams() && Bag::is_gram(term);
         if (!inside(here, gram)) continue;
         View& view = left.views[gram];
@@ -150,7 +153,7 @@ void Totals::leave_out(Bag& bag, Scorer::Own own, Left& left) const {
             view.spread += spreads;
             view.class_sums[own.label] -= less;
             left.summary.known += term.times;
-            left.parts.push_back({id, seen(term), spreads, 0, gram});
+            left.parts.push_back({of_term, place, lost, static_cast<double>(seen(term)) * scale(), static_cast<double>(here.sum - less) * scale(), spreads, 0, gram});
             logs_of.push_back((static_cast<double>(collected_ - out) + 1) / (static_cast<double>(here.with - out) + 0.5));
         } else {
             --view.terms;

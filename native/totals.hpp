@@ -26,16 +26,18 @@ public:
         std::uint64_t all = 0;                  // T
         double spread = 0;                      // the sum of (d_w + 1/2)^e
     };
-    struct Row {
-        std::uint64_t sum = 0;        // T_w
-        std::uint64_t documents = 0;  // that were learned with it
-        std::uint64_t with = 0;       // d_w
-        double factor = 0;            // ln((D + 1) / (d_w + 1/2))^i
-        bool fits = false;
+    struct alignas(32) Row {  // two in a line of the cache
+        std::uint64_t sum = 0;                           // T_w
+        std::uint64_t documents : 63 = 0, fits : 1 = 0;  // that were learned with it
+        std::uint64_t with = 0;                          // d_w
+        double factor = 0;                               // ln((D + 1) / (d_w + 1/2))^i
     };
     struct Part {  // a term of a document that takes part in what is left without the document
-        TermId id;
-        std::uint64_t seen;  // of the term in the document
+        Weights::Laid seen;  // by the classes, with the document
+        std::size_t own;     // the place of the document's class in it
+        double less;         // what of that is the document's
+        double mass;         // of the term in the document
+        double all;          // T_w
         double relative;     // r_w
         double factor;       // ln((D + 1) / (d_w + 1/2))^i
         bool gram;
@@ -94,7 +96,7 @@ private:
     bool grams_;
     int threads_;
     View views_[2];
-    std::vector<std::vector<Row>> rows_;
+    std::vector<Array<Row>> rows_;
     mutable Weights seen_;
     mutable std::once_flag gathered_;
 };

@@ -1,7 +1,29 @@
 #include "weighted.hpp"
 
+#include <array>
+#include <numeric>
+
 #include "logs.hpp"
 #include "wide.hpp"
+
+namespace {
+
+constexpr std::ptrdiff_t at_once = 1024;  // ratios whose logarithms are taken together
+constexpr std::size_t widest = 32;      // rows that are told apart by how many classes have seen the term
+
+// Terms that as many classes have seen follow one another, so that the processor knows how often their loops turn.
+const std::vector<std::uint32_t>& by_width(const std::vector<Totals::Part>& parts) {
+    const auto width = [](const Totals::Part& part) { return part.seen.dense ? 0 : std::min(part.seen.size, widest); };
+    std::array<std::uint32_t, widest + 2> starts{};
+    for (const auto& part : parts) ++starts[width(part) + 1];
+    std::partial_sum(starts.begin(), starts.end(), starts.begin());
+    thread_local std::vector<std::uint32_t> order;
+    order.resize(parts.size());
+    for (std::uint32_t i = 0; i < parts.size(); ++i) order[starts[width(parts[i])]++] = i;
+    return order;
+}
+
+}  // namespace
 
 Weighted::Weighted(const Totals& totals, std::vector<Channel> channels) : totals_(totals), channels_(std::move(channels)) {
     for (const Channel& channel : channels_) {
@@ -36,66 +58,61 @@ Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* sc
     struct Block {  // the logarithms of a term in a channel
         Weights::Laid row;
         double x;
-        std::size_t channel;
+        double* scores;
     };
     struct Room {  // kept, since it is large
         Totals::Left left;
         std::vector<Block> blocks;
-        std::vector<double> logs_of;
+        std::vector<double> ratios;
     };
     thread_local Room room;
-    auto& [left, blocks, logs_of] = room;
+    auto& [left, blocks, ratios_of] = room;
     totals_.leave_out(bag, own, left);
-    const Weights& all_seen = totals_.seen();
     const std::size_t size = classes();
-    const double unit = totals_.scale();
     const bool rates = totals_.style().rates;
     std::fill_n(scores, channels() * size, 0.0);
-    blocks.clear();
+    ratios_of.resize(at_once + size);
     double masses[2] = {0, 0};
-    std::size_t number = 0;
-    for (const Totals::Part& part : left.parts) {
-        const auto less = static_cast<double>(own.times * part.seen) * unit;
-        const double x = static_cast<double>(part.seen) * unit * part.factor;
-        const double all = static_cast<double>(totals_.row(part.id).sum - own.times * part.seen) * unit;
+    double* to = ratios_of.data();
+    const auto add = [&] {  // while they lie in the first cache
+        logs(ratios_of.data(), static_cast<std::size_t>(to - ratios_of.data()));
+        const double* log = ratios_of.data();
+        for (const auto& [row, x, sums] : blocks) {
+            if (row.dense) {
+                add_times(x, log, size, sums);
+                log += size;
+            } else {
+                for (std::size_t j = 0; j < row.size; ++j) sums[Weights::label(row.weights + 2 * j)] += x * *log++;
+            }
+        }
+        blocks.clear();
+        to = ratios_of.data();
+    };
+    for (const std::uint32_t i : by_width(left.parts)) {
+        const Totals::Part& part = left.parts[i];
+        const Weights::Laid& seen = part.seen;
+        const std::size_t width = seen.dense ? size : seen.size;
+        const double x = part.mass * part.factor;
         masses[part.gram] += x;
-        const Weights::Laid laid = all_seen.laid(part.id);
-        const std::size_t width = laid.dense ? size : laid.size;
-        if (const auto most = number + channels() * width; most > logs_of.size()) logs_of.resize(2 * most);
         for (std::size_t k = 0; k < channels(); ++k) {
             if (channels_[k].grams != part.gram) continue;
-            const Odds odds = Weighted::odds(channels_[k], all, part.relative);
-            double* to = logs_of.data() + number;
+            const Odds odds = Weighted::odds(channels_[k], part.all, part.relative);
             if (rates) {
                 for (std::size_t j = 0; j < width; ++j) {
-                    const double* at = laid.dense ? laid.weights + j : laid.weights + 2 * j;
-                    const std::size_t c = laid.dense ? j : Weights::label(at);
-                    to[j] = odds.ratio((*at - (c == own.label ? less : 0)) * left.per_document[c]);
+                    const std::size_t c = seen.dense ? j : Weights::label(seen.weights + 2 * j);
+                    to[j] = odds.ratio((seen[j] - (j == part.own ? part.less : 0)) * left.per_document[c]);
                 }
-            } else if (laid.dense) {
-                ratios(odds, laid.weights, size, to);
-                to[own.label] = odds.ratio(laid.weights[own.label] - less);
             } else {
-                for (std::size_t j = 0; j < width; ++j) {
-                    const double* at = laid.weights + 2 * j;
-                    to[j] = odds.ratio(*at - (Weights::label(at) == own.label ? less : 0));
-                }
+                if (seen.dense) ratios(odds, seen.weights, size, to);
+                else for (std::size_t j = 0; j < width; ++j) to[j] = odds.ratio(seen.weights[2 * j]);
+                to[part.own] = odds.ratio(seen[part.own] - part.less);
             }
-            blocks.push_back({laid, x * odds.sign(), k});
-            number += width;
+            blocks.push_back({seen, x * odds.sign(), scores + k * size});
+            to += width;
+            if (to - ratios_of.data() >= at_once) add();
         }
     }
-    logs(logs_of.data(), number);
-    const double* log = logs_of.data();
-    for (const auto& [row, x, channel] : blocks) {
-        double* to = scores + channel * size;
-        if (row.dense) {
-            add_times(x, log, size, to);
-            log += size;
-        } else {
-            for (std::size_t j = 0; j < row.size; ++j) to[Weights::label(row.weights + 2 * j)] += x * *log++;
-        }
-    }
+    add();
     for (std::size_t k = 0; k < channels(); ++k) {
         const double mass = masses[channels_[k].grams];
         if (mass == 0) continue;

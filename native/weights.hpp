@@ -59,6 +59,15 @@ public:
         const double* weights;
         std::size_t size;
         bool dense;
+
+        // Where the weight of a class is; `size` where it has none.
+        std::size_t place(std::uint64_t of) const {
+            if (dense) return of;
+            std::size_t k = 0;
+            while (k < size && label(weights + 2 * k) != of) ++k;
+            return k;
+        }
+        double operator[](std::size_t k) const { return weights[dense ? k : 2 * k]; }
     };
     Laid laid(TermId id) const {
         const Row& here = row(id);
@@ -66,10 +75,8 @@ public:
     }
     double of_class(TermId id, std::uint64_t label) const {
         const Laid here = laid(id);
-        if (here.dense) return here.weights[label];
-        for (const double* at = here.weights; at < here.weights + 2 * here.size; at += 2)
-            if (Weights::label(at) == label) return *at;
-        return 0;
+        const std::size_t k = here.place(label);
+        return here.dense || k < here.size ? here[k] : 0;
     }
     static std::uint64_t label(const double* weight) { return std::bit_cast<std::uint64_t>(weight[1]); }
 

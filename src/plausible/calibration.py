@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plausible import _native
 
@@ -29,6 +29,33 @@ HELD = 10.0
 """What it costs in all, in the Brier scores of documents, to take a factor from what is usual of it to 0."""
 HELD_POWER = 30.0
 """Of the same cost for a power of 1."""
+
+
+class LeftOut(NamedTuple):
+    """What a calibration is fitted on: documents that were learned, each scored as if it had not been.
+
+    Attributes
+    ----------
+    scores : array, shape (documents, channels, classes)
+        In nats.
+    lengths : array, shape (documents,)
+        In tokens.
+    truth : array, shape (documents,)
+        The position of each document's class.
+    """
+
+    scores: Any
+    lengths: Any
+    truth: Any
+
+    def channels(self, chosen: Sequence[int]) -> LeftOut:
+        return self._replace(scores=self.scores[:, chosen])
+
+    def then(self, others: LeftOut) -> LeftOut:
+        """These documents and others."""
+        import numpy as np
+
+        return LeftOut(*map(np.concatenate, zip(self, others, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +110,7 @@ def most_documents(classes: int) -> int:
 
 
 def fit(
-    scores: Floats,
-    lengths: Integers,
-    truth: Integers,
+    left: LeftOut,
     classes: list[str],
     *,
     with_bias: bool,
@@ -99,12 +124,7 @@ def fit(
 
     Parameters
     ----------
-    scores : array, shape (documents, channels, classes)
-        Each row as if its document had not been learned, in nats.
-    lengths : array, shape (documents,)
-        In tokens.
-    truth : array, shape (documents,)
-        The position of each document's class.
+    left : LeftOut
     classes : list of str
     with_bias : bool
         Whether each class gets a bias of its own; without one the most probable class stays what it is.
@@ -120,9 +140,10 @@ def fit(
     """
     import numpy as np
 
-    possible = np.isfinite(scores).all(axis=(1, 2))
-    times = np.ones(len(scores)) if weights is None else np.asarray(weights, float)
-    scores, lengths, truth, times = scores[possible], lengths[possible], truth[possible], times[possible]
+    possible = np.isfinite(left.scores).all(axis=(1, 2))
+    scores, lengths, truth = (column[possible] for column in left)
+    times = np.ones(len(possible)) if weights is None else np.asarray(weights, float)
+    times = times[possible]
     _, channels, width = scores.shape
     if times.sum() < FEWEST or width < 2:
         return None

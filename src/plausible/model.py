@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from plausible.calibration import LeftOut
 from plausible.cells import Labels, checked_weights
 from plausible.columns import PAIRS
 from plausible.errors import CallError, ModelError, PlausibleWarning
@@ -174,28 +175,32 @@ class Model(Scoring):
         threads: int | None = None,
         times: Sequence[float] | None = None,
         weights: Sequence[float] | None = None,
+        known: LeftOut | None = None,
     ) -> None:
         """Fit the calibration on documents that were learned, each scored as if it had not been.
 
         With `times`, how much each of them counts in the fit; with `weights`, the weight that each was learned with.
+        The first of them may be `known`: scored already.
         """
         from plausible import calibration
+        from plausible.cells import taken
 
-        most = calibration.most_documents(len(self.classes))
-        if len(labels) > most:
-            from plausible.cells import taken
-
-            cells, rows = self._cells(documents), range(most)
-            documents, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
-        own = None if weights is None else weights[: len(labels)]
-        channels, lengths, truth = self.left_out_channels(documents, labels, threads, own)
+        first = len(known.truth) if known else 0
+        last = max(min(len(labels), calibration.most_documents(len(self.classes))), first)
+        if first < last or not known:
+            cells, rows = self._cells(documents), range(first, last)
+            rest = self.left_out_channels(
+                {name: taken(column, rows) for name, column in cells.items()},
+                taken(labels, rows),
+                threads,
+                None if weights is None else weights[first:last],
+            )
+            known = known.then(rest) if known else rest
         self.calibration = calibration.fit(
-            channels,
-            lengths,
-            truth,
+            known,
             self.classes,
             with_bias=self.log_odds_of_words,
-            weights=None if times is None else times[: len(labels)],
+            weights=None if times is None else times[:last],
         )
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from plausible import _native
-from plausible.calibration import Calibration
+from plausible.calibration import Calibration, LeftOut
 from plausible.cells import Labels, check_documents, check_labels, names_of
 from plausible.columns import PAIRS, Columns, Reading
 from plausible.counts import Coded, Counts
@@ -246,25 +246,19 @@ class Scoring:
         threads: int | None = None,
         weights: Sequence[float] | None = None,
         smoothings: Sequence[Smoothing] = (),
-    ) -> tuple[Any, Any, Any]:
-        """What a calibration is fitted on: documents that were learned, each scored as if it had not been.
+    ) -> LeftOut:
+        """What a calibration is fitted on.
 
         With `smoothings`, weighted words have their channels under each of them, one after the other.
-
-        Returns
-        -------
-        scores : array, shape (documents, channels, classes)
-        lengths : array, shape (documents,)
-            In tokens.
-        truth : array, shape (documents,)
-            The position of each document's class.
         """
         import numpy as np
 
         raw, tokens, _ = self._left_out(self._cells(documents, labels), labels, threads, weights, smoothings)
         channels = np.asarray(raw).reshape(len(labels), -1, len(self.counts.documents))[:, :, self.class_indices]
         place = {name: k for k, name in enumerate(self.classes)}
-        return channels, np.asarray(tokens), np.array([place[label] for label in names_of(labels)], np.int64)
+        return LeftOut(
+            channels, np.asarray(tokens), np.array([place[label] for label in names_of(labels)], np.int64)
+        )
 
     def _by_prior_without(self, scores: Scores, labels: Labels, weights: Any) -> Scores:
         """Give the documents that are answered by the prior the one that holds without them."""

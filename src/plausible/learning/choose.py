@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plausible.calibration import brier_score, fit, most_documents, uncalibrated
+from plausible.calibration import LeftOut, brier_score, fit, most_documents, uncalibrated
 from plausible.cells import taken
 from plausible.model import Model
 from plausible.priors import Events, Rules, Smoothing
@@ -51,8 +51,8 @@ def choose(
 
     def trials(events: Events, *smoothings: float, pairs: bool = False) -> dict[float, Candidate]:
         options = [replace(model.rules, events=events, pairs=pairs, smoothing=Smoothing(a=a)) for a in smoothings]
-        briers = _left_out_briers(model, options, cells, labels, threads, weights, shares)
-        found = [Candidate(rules, brier) for rules, brier in zip(options, briers, strict=True)]
+        scored = _left_out(model, options, cells, labels, threads, weights, shares)
+        found = [Candidate(rules, brier) for rules, (brier, _) in zip(options, scored, strict=True)]
         tried.extend(found)
         return dict(zip(smoothings, found, strict=True))
 
@@ -76,19 +76,26 @@ def choose_smoothing(
     threads: int | None = None,
     weights: Sequence[float] | None = None,
     shares: Sequence[float] | None = None,
-) -> None:
-    """Give `model` the smoothing under which documents it has learned, each left out in turn, are told best."""
+) -> LeftOut:
+    """Give `model` the smoothing under which documents it has learned, each left out in turn, are told best.
+
+    Returns
+    -------
+    LeftOut
+        The first of the documents under that smoothing, for the calibration.
+    """
     cells, labels = {name: column[:ENOUGH] for name, column in cells.items()}, labels[:ENOUGH]
     weights, shares = (None if of is None else of[:ENOUGH] for of in (weights, shares))
     options = [
         replace(model.rules, smoothing=replace(model.rules.smoothing, m=None, a=a))
         for a in SMOOTHINGS.get(model.rules.events, M_ESTIMATES)
     ]
-    briers = _left_out_briers(model, options, cells, labels, threads, weights, shares)
-    model.rules = options[briers.index(min(briers))]
+    scored = _left_out(model, options, cells, labels, threads, weights, shares)
+    (_, left), model.rules = min(zip(scored, options, strict=True), key=lambda one: one[0][0])
+    return left
 
 
-def _left_out_briers(
+def _left_out(
     model: Model,
     options: Sequence[Rules],
     cells: Mapping[str, Any],
@@ -96,28 +103,29 @@ def _left_out_briers(
     threads: int | None,
     weights: Sequence[float] | None,
     shares: Sequence[float] | None,
-) -> list[float]:
+) -> list[tuple[float, LeftOut]]:
     """The Brier score of calibrated probabilities of documents, each left out in turn, under rules that differ in the
-    smoothing."""
+    smoothing; and what it rests on."""
     one = Model(model.tokens, options[0], model.reading, model.counts)
     one.gathered = model.gathered
     if len(options) > 1 and not one.log_odds_of_words:
         given = cells, labels, threads, weights, shares
-        return [_left_out_briers(model, [rules], *given)[0] for rules in options]
+        return [_left_out(model, [rules], *given)[0] for rules in options]
     rows = range(min(len(labels), most_documents(len(one.classes) * len(options))))
     cells, labels = {name: taken(column, rows) for name, column in cells.items()}, taken(labels, rows)
     weights, shares = (None if of is None else of[: len(rows)] for of in (weights, shares))
     smoothings = [rules.smoothing for rules in options]
-    scores, lengths, truth = one.left_out_channels(cells, labels, threads, weights, smoothings)
+    every = one.left_out_channels(cells, labels, threads, weights, smoothings)
+    channels = every.scores.shape[1]
     common = 1 if one.variables else 0
-    each = (scores.shape[1] - common) // len(options)
-    briers = []
+    each = (channels - common) // len(options)
+    scored = []
     for k in range(len(options)):
-        channels = [*range(k * each, (k + 1) * each), *range(scores.shape[1] - common, scores.shape[1])]
-        found = fit(scores[:, channels], lengths, truth, one.classes, with_bias=one.log_odds_of_words, weights=shares)
-        found = found or uncalibrated(len(channels))
-        briers.append(brier_score(found.probabilities(scores[:, channels], lengths, one.classes), truth, shares))
-    return briers
+        left = every.channels([*range(k * each, (k + 1) * each), *range(channels - common, channels)])
+        found = fit(left, one.classes, with_bias=one.log_odds_of_words, weights=shares) or uncalibrated(each + common)
+        brier = brier_score(found.probabilities(left.scores, left.lengths, one.classes), left.truth, shares)
+        scored.append((brier, left))
+    return scored
 
 
 def said(tried: list[Candidate]) -> str:

@@ -274,7 +274,9 @@ class Learner:
     """Counts rows as they come, keeps a sample of them, and in the end calibrates the model on it."""
 
     def __init__(self, model: Model, options: Options, sample: Sample | None = None) -> None:
-        self.model, self._options, self.sample = model, options, sample or Sample()
+        self.model, self._options = model, options
+        few = model.log_odds_of_words and not options.auto
+        self.sample = sample or (Sample(ENOUGH) if few else Sample())
         self._texts: list[str] = []
         self._labels: list[str] = []
 
@@ -295,10 +297,7 @@ class Learner:
 
     def finish(self) -> Model:
         """The model, its columns cut and its rules chosen if they are to be, calibrated unless it is to be raw."""
-        kept = self.sample.kept()
-        if self.model.log_odds_of_words and not self._options.auto:
-            kept = kept.first(ENOUGH)
-        cells, labels, times, own = kept
+        cells, labels, times, own = self.sample.kept()
         if any(isinstance(variable, Uncut) for variable in self.model.variables):
             from plausible.learning.intervals import cut
 
@@ -312,6 +311,7 @@ class Learner:
         if self._options.balance:
             share = self.model.documents / len(self.model.classes)
             shares = [n * share / self.model.counts.of(name) for n, name in zip(shares, labels, strict=True)]
+        known = None
         if self.model.has_text and self._options.auto:
             from plausible.learning.choose import choose, said, without_pairs
 
@@ -321,9 +321,9 @@ class Learner:
         elif self.model.has_text and self._options.smooth:
             from plausible.learning.choose import choose_smoothing
 
-            choose_smoothing(self.model, cells, labels, self._options.threads, own, shares)
+            known = choose_smoothing(self.model, cells, labels, self._options.threads, own, shares)
         if not self._options.raw and labels:
-            self.model.calibrate(cells, labels, self._options.threads, shares, own)
+            self.model.calibrate(cells, labels, self._options.threads, shares, own, known)
         if self._options.unlabelled is not None:
             from plausible.learning.unlabelled import learn_unlabelled
 

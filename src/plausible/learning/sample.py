@@ -29,10 +29,6 @@ class Kept(NamedTuple):
     times: list[int]
     weights: list[float] | None
 
-    def first(self, rows: int) -> Kept:
-        cells = {name: column[:rows] for name, column in self.cells.items()}
-        return Kept(cells, self.labels[:rows], self.times[:rows], self.weights and self.weights[:rows])
-
 
 class Sample:
     """The different rows whose key is least, and how often each occurs.

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plausible import calibration
+from plausible.calibration import LeftOut
 from plausible.columns import learned_columns
 from plausible.encode import batches
 from plausible.errors import CallError, DataError
@@ -214,13 +215,8 @@ def _trial(model: Model, collection: Collection, folds: Indices, weight: float, 
         known.append(seen)
     truth = collection.truth[np.concatenate(held)]
     channels, lengths, seen = np.concatenate(blocks), np.concatenate(tokens), np.concatenate(known)
-    link = calibration.fit(
-        channels[:, :, model.class_indices],
-        lengths.astype(np.int64),
-        truth,
-        model.classes,
-        with_bias=model.log_odds_of_words,
-    )
+    left = LeftOut(channels[:, :, model.class_indices], lengths.astype(np.int64), truth)
+    link = calibration.fit(left, model.classes, with_bias=model.log_odds_of_words)
     linked = Model(model.tokens, model.rules, model.reading, model.counts, link)
     found: Scores = linked.scores_of(channels, lengths, seen)
     error = np.exp(np.asarray(found.log_posterior))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from plausible import calibration
 from plausible.bins import interval_variable
-from plausible.calibration import Calibration
+from plausible.calibration import Calibration, LeftOut
 from plausible.cells import encoded
 from plausible.columns import Columns, Reading
 from plausible.model import Model
@@ -183,19 +184,20 @@ class Levels:
         self.model.merge(model)
         self.interest.counts.merge(model.counts, {str(level): self.side(level) for level in LEVELS})
 
-    def left_out(self, cells: Cells, ratings: Sequence[int]) -> LeftOut:
+    def left_out(self, cells: Cells, ratings: Sequence[int]) -> Rated:
         """Scores of items that were learned, each as if it had not been; what `fit` needs."""
-        channels, lengths, truth = self.interest.left_out_channels(cells, [self.side(rating) for rating in ratings])
-        return LeftOut(channels, lengths, truth, np.array(ratings, np.int64))
+        left = self.interest.left_out_channels(cells, [self.side(rating) for rating in ratings])
+        return Rated(left, np.array(ratings, np.int64))
 
-    def fit(self, parts: Sequence[LeftOut]) -> tuple[Calibration, Link]:
+    def fit(self, parts: Sequence[Rated]) -> tuple[Calibration, Link]:
         """What evidence is worth and where the levels lie, by scores of items as if they had not been rated."""
-        channels, lengths, truth, ratings = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        fitted = calibration.fit(channels, lengths, truth, [LIKED, REST], with_bias=True, usual=UNFITTED.factors)
+        left = reduce(LeftOut.then, (part.left for part in parts))
+        ratings = np.concatenate([part.ratings for part in parts])
+        fitted = calibration.fit(left, [LIKED, REST], with_bias=True, usual=UNFITTED.factors)
         fitted = fitted or UNFITTED
         words, attributes = fitted.factors
         fitted = replace(fitted, factors=(words, min(attributes, 1.0)))
-        u = fitted.evidence(channels, lengths, [LIKED, REST])
+        u = fitted.evidence(left.scores, left.lengths, [LIKED, REST])
         return fitted, fitted_link(u[:, 0] - u[:, 1], ratings, self.interesting_from)
 
     def evidence(self, log_posterior: Any) -> Floats:
@@ -204,12 +206,10 @@ class Levels:
         return np.asarray(both[:, 0] - both[:, 1])
 
 
-class LeftOut(NamedTuple):
-    """Scores of some rated items without themselves: by channel and class, lengths in tokens, classes, and ratings."""
+class Rated(NamedTuple):
+    """Some rated items, each scored without itself."""
 
-    channels: Floats
-    lengths: npt.NDArray[np.int64]
-    truth: npt.NDArray[np.int64]
+    left: LeftOut
     ratings: npt.NDArray[np.int64]
 
 

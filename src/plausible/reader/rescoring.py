@@ -14,7 +14,7 @@ from plausible import _native
 from plausible.counts import Coded
 from plausible.reader import standing as standings
 from plausible.reader.counted import LATEST, rated
-from plausible.reader.levels import LENGTHS, UNFITTED, Cells, LeftOut, Levels, cells_of
+from plausible.reader.levels import LENGTHS, UNFITTED, Cells, Levels, Rated, cells_of
 from plausible.reader.search import asked
 from plausible.reader.settings import BOOST, Settings
 from plausible.reader.standing import Shelf, Standing
@@ -161,7 +161,7 @@ class Rescoring:
         now = (levels.ratings, levels.liked)
         if not levels.tells or abs(now[0] - self._fitted[0]) <= GROWN * self._fitted[0]:
             return
-        parts: list[LeftOut] = []
+        parts: list[Rated] = []
         addresses = self._store.addresses()
         latest = rated(self._store, LATEST)
         for start in range(0, len(latest), LEFT_OUT_AT_A_TIME):
