@@ -3,6 +3,7 @@
 #include <array>
 #include <numeric>
 
+#include "lanes.hpp"
 #include "logs.hpp"
 #include "wide.hpp"
 
@@ -37,12 +38,13 @@ Weighted::Odds Weighted::odds(const Channel& channel, double all, double relativ
     return {channel.own > 0 ? 1 / (channel.own * relative) : 0, channel.rest > 0 ? 1 / (all + channel.rest * relative) : 0};
 }
 
-WIDE void Weighted::ratios(Odds odds, const double* seen, std::size_t size, double* out) {
-    for (std::size_t i = 0; i < size; ++i) out[i] = odds.ratio(seen[i]);
-}
-
-WIDE void Weighted::add_times(double factor, const double* logs, std::size_t size, double* to) {
-    for (std::size_t i = 0; i < size; ++i) to[i] += factor * logs[i];
+WIDE void Weighted::add_logs(Odds odds, double x, const double* __restrict seen, std::size_t size, double* __restrict scores) {
+    const auto add = [=](auto&& ratio) {
+        for (std::size_t c = 0; c < size / lanes::wide * lanes::wide; ++c) scores[c] += x * log_of(ratio(seen[c]));
+    };
+    if (odds.own == 0) add([=](double s) { return 1 - s * odds.rest; });
+    else if (odds.rest == 0) add([=](double s) { return 1 + s * odds.own; });
+    else add([=](double s) { return (1 + s * odds.own) / (1 - s * odds.rest); });
 }
 
 double Weighted::step(const Channel& channel, const Totals::View& view, std::size_t c) const {
@@ -55,68 +57,66 @@ double Weighted::step(const Channel& channel, const Totals::View& view, std::siz
 }
 
 Scorer::Summary Weighted::channels_without(Bag& bag, Scorer::Own own, double* scores) const {
-    struct Block {  // the logarithms of a term in a channel
-        Weights::Laid row;
+    struct Some {  // ratios of the classes that have seen a term
+        const Totals::Part& part;
         double x;
         double* scores;
     };
     struct Room {  // kept, since it is large
         Totals::Left left;
-        std::vector<Block> blocks;
-        std::vector<double> ratios;
+        std::vector<Some> some;
+        std::vector<double> ratios, seen, dense;
     };
     thread_local Room room;
-    auto& [left, blocks, ratios_of] = room;
+    auto& [left, some, ratios, seen, dense] = room;
     totals_.leave_out(bag, own, left);
-    const std::size_t size = classes();
+    const std::size_t size = classes(), padded = (size + lanes::wide - 1) / lanes::wide * lanes::wide;
     const bool rates = totals_.style().rates;
     std::fill_n(scores, channels() * size, 0.0);
-    ratios_of.resize(at_once + size);
+    seen.assign(padded, 0);
+    dense.assign(channels() * padded, 0);  // what rows that hold every class add up to
+    ratios.resize(at_once + size);
     double masses[2] = {0, 0};
-    double* to = ratios_of.data();
+    double* to = ratios.data();
     const auto add = [&] {  // while they lie in the first cache
-        logs(ratios_of.data(), static_cast<std::size_t>(to - ratios_of.data()));
-        const double* log = ratios_of.data();
-        for (const auto& [row, x, sums] : blocks) {
-            if (row.dense) {
-                add_times(x, log, size, sums);
-                log += size;
-            } else {
-                for (std::size_t j = 0; j < row.size; ++j) sums[Weights::label(row.weights + 2 * j)] += x * *log++;
-            }
-        }
-        blocks.clear();
-        to = ratios_of.data();
+        logs(ratios.data(), static_cast<std::size_t>(to - ratios.data()));
+        const double* log = ratios.data();
+        for (const auto& [part, x, sums] : some)
+            for (std::size_t j = 0; j < part.seen.size; ++j) sums[Weights::label(part.seen.weights + 2 * j)] += x * *log++;
+        some.clear();
+        to = ratios.data();
     };
     for (const std::uint32_t i : by_width(left.parts)) {
         const Totals::Part& part = left.parts[i];
-        const Weights::Laid& seen = part.seen;
-        const std::size_t width = seen.dense ? size : seen.size;
         const double x = part.mass * part.factor;
         masses[part.gram] += x;
+        if (part.seen.dense) {
+            std::copy_n(part.seen.weights, size, seen.data());
+            seen[part.own] -= part.less;
+            if (rates)
+                for (std::size_t c = 0; c < size; ++c) seen[c] *= left.per_document[c];
+        }
         for (std::size_t k = 0; k < channels(); ++k) {
             if (channels_[k].grams != part.gram) continue;
             const Odds odds = Weighted::odds(channels_[k], part.all, part.relative);
-            if (rates) {
-                for (std::size_t j = 0; j < width; ++j) {
-                    const std::size_t c = seen.dense ? j : Weights::label(seen.weights + 2 * j);
-                    to[j] = odds.ratio((seen[j] - (j == part.own ? part.less : 0)) * left.per_document[c]);
-                }
-            } else {
-                if (seen.dense) ratios(odds, seen.weights, size, to);
-                else for (std::size_t j = 0; j < width; ++j) to[j] = odds.ratio(seen.weights[2 * j]);
-                to[part.own] = odds.ratio(seen[part.own] - part.less);
+            if (part.seen.dense) {
+                add_logs(odds, x * odds.sign(), seen.data(), padded, dense.data() + k * padded);
+                continue;
             }
-            blocks.push_back({seen, x * odds.sign(), scores + k * size});
-            to += width;
-            if (to - ratios_of.data() >= at_once) add();
+            const double* at = part.seen.weights;
+            for (std::size_t j = 0; j < part.seen.size; ++j, at += 2)
+                to[j] = odds.ratio((*at - (j == part.own ? part.less : 0)) * (rates ? left.per_document[Weights::label(at)] : 1));
+            some.push_back({part, x * odds.sign(), scores + k * size});
+            to += part.seen.size;
+            if (to - ratios.data() >= at_once) add();
         }
     }
     add();
     for (std::size_t k = 0; k < channels(); ++k) {
         const double mass = masses[channels_[k].grams];
         if (mass == 0) continue;
-        for (std::size_t c = 0; c < size; ++c) scores[k * size + c] += mass * step(channels_[k], left.views[channels_[k].grams], c);
+        for (std::size_t c = 0; c < size; ++c)
+            scores[k * size + c] += dense[k * padded + c] + mass * step(channels_[k], left.views[channels_[k].grams], c);
     }
     return left.summary;
 }

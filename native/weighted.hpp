@@ -70,8 +70,7 @@ private:
         double sign() const { return own == 0 ? -1 : 1; }  // of the ratio's logarithm in a score
     };
 
-    static void ratios(Odds odds, const double* seen, std::size_t size, double* out);
-    static void add_times(double factor, const double* logs, std::size_t size, double* to);
+    static void add_logs(Odds odds, double x, const double* seen, std::size_t size, double* scores);
     static Odds odds(const Channel& channel, double all, double relative);
     double step(const Channel& channel, const Totals::View& view, std::size_t c) const;
     void lay_out() const;

@@ -256,9 +256,7 @@ class Scoring:
         raw, tokens, _ = self._left_out(self._cells(documents, labels), labels, threads, weights, smoothings)
         channels = np.asarray(raw).reshape(len(labels), -1, len(self.counts.documents))[:, :, self.class_indices]
         place = {name: k for k, name in enumerate(self.classes)}
-        return LeftOut(
-            channels, np.asarray(tokens), np.array([place[label] for label in names_of(labels)], np.int64)
-        )
+        return LeftOut(channels, np.asarray(tokens), np.array([place[label] for label in names_of(labels)], np.int64))
 
     def _by_prior_without(self, scores: Scores, labels: Labels, weights: Any) -> Scores:
         """Give the documents that are answered by the prior the one that holds without them."""

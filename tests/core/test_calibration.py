@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import plausible
 from plausible import _native
-from plausible.calibration import brier_score, fit
+from plausible.calibration import LeftOut, brier_score, fit
 from plausible.learning.sample import Sample
 from plausible.reliability import calibration_error, coverage, plot, reliability
 
@@ -125,7 +125,7 @@ def test_few_documents_are_held_to_usual_factors_and_many_are_not():
         """The factors of two channels, of which neither tells the class."""
         random_ = np.random.default_rng(5)
         scores, truth = random_.normal(size=(size, 2, 2)), np.arange(size) % 2
-        fitted = fit(scores, np.full(size, 9), truth, ["a", "b"], with_bias=True, usual=usual)
+        fitted = fit(LeftOut(scores, np.full(size, 9), truth), ["a", "b"], with_bias=True, usual=usual)
         assert fitted is not None
         return fitted.factors
 
@@ -136,7 +136,7 @@ def test_few_documents_are_held_to_usual_factors_and_many_are_not():
 
 def test_too_few_documents_are_not_calibrated():
     scores = np.zeros((3, 1, 2))
-    assert fit(scores, np.ones(3, np.int64), np.zeros(3, np.int64), ["a", "b"], with_bias=True) is None
+    assert fit(LeftOut(scores, np.ones(3, np.int64), np.zeros(3, np.int64)), ["a", "b"], with_bias=True) is None
     assert plausible.learn(["x", "y"], ["a", "b"]).calibration is None
 
 
