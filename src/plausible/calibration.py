@@ -148,7 +148,7 @@ def fit(
     if times.sum() < FEWEST or width < 2:
         return None
     centred = scores - scores.mean(axis=2, keepdims=True)
-    spread = np.maximum(np.sqrt(np.average((centred**2).mean(2), axis=0, weights=times)), 1e-9)
+    spread = np.array([_usual(channel, times) for channel in np.sqrt((centred**2).mean(2)).T])
     log_length = np.log(np.maximum(lengths, 1))
     mean = float(np.average(log_length, weights=times))
     documents = float(times.sum())
@@ -181,6 +181,16 @@ def fit(
         if gained <= np.sqrt(np.average((gain - gained) ** 2, weights=times) / times.sum()):
             return None
     return found
+
+
+def _usual(spreads: Floats, times: Floats) -> float:
+    """The median of those that are not 0: scores grow with length, and a few long documents would set any mean."""
+    import numpy as np
+
+    order = np.argsort(spreads)
+    order = order[spreads[order] > 0]
+    before = np.cumsum(times[order])
+    return float(spreads[order[np.searchsorted(before, before[-1] / 2)]]) if len(order) else 1.0
 
 
 def _logistic(x: float) -> float:

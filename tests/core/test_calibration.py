@@ -134,6 +134,22 @@ def test_few_documents_are_held_to_usual_factors_and_many_are_not():
     assert max(found(20_000, (2.0, 1.0))) < 0.1
 
 
+def test_a_few_long_documents_do_not_set_the_scale():
+    """Scores of naive Bayes grow with length; the fit must not be held back by those of the longest."""
+    random_ = np.random.default_rng(1)
+    truth = np.arange(1000) % 2
+    lengths = np.full(1000, 50)
+    scores = random_.normal(size=(1000, 1, 2)) * 10
+    scores[np.arange(1000), 0, truth] += 6
+    usual = fit(LeftOut(scores, lengths, truth), ["a", "b"], with_bias=False)
+    scores[:3] *= 3000
+    lengths[:3] *= 3000
+    found = fit(LeftOut(scores, lengths, truth), ["a", "b"], with_bias=False)
+    assert usual is not None
+    assert found is not None
+    assert found.factors == pytest.approx(usual.factors, rel=0.1)
+
+
 def test_too_few_documents_are_not_calibrated():
     scores = np.zeros((3, 1, 2))
     assert fit(LeftOut(scores, np.ones(3, np.int64), np.zeros(3, np.int64)), ["a", "b"], with_bias=True) is None

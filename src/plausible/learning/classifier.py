@@ -24,7 +24,7 @@ from plausible.wording import quantity
 Progress = Callable[[Source], None]
 
 ENOUGH = 2000
-"""Documents on which weighted words are calibrated: one that is left out costs as much as four that are learned."""
+"""Documents on which models of texts are calibrated: one that is left out costs as much as four that are learned."""
 FEW_ROWS = 20
 """Rows below which nothing is said of how many classes they have."""
 
@@ -275,8 +275,7 @@ class Learner:
 
     def __init__(self, model: Model, options: Options, sample: Sample | None = None) -> None:
         self.model, self._options = model, options
-        few = model.log_odds_of_words and not options.auto
-        self.sample = sample or (Sample(ENOUGH) if few else Sample())
+        self.sample = sample or (Sample(ENOUGH) if model.has_text and not options.auto else Sample())
         self._texts: list[str] = []
         self._labels: list[str] = []
 
