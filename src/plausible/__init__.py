@@ -13,7 +13,7 @@ _PUBLIC = {
     "classify": "answers",
     "classify_frame": "answers",
     "explain": "reasons",
-    "rank": "answers",
+    "rank": "ranks",
     "words": "keywords",
     "Cache": "counting",
     "Cases": "counting",

@@ -1,18 +1,16 @@
-"""What a model answers, as plain values: the classes of documents and rows, and documents in order of a class."""
+"""What a model answers, as plain values: the classes of documents and rows."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 from plausible.decisions import MOST_PROBABLE, Decision
-from plausible.errors import CallError
 from plausible.model import Model
-from plausible.scores import Scores, difference
+from plausible.scores import Scores
 from plausible.scoring import Documents
 from plausible.wording import quantity
 
@@ -23,8 +21,7 @@ UNKNOWN_VALUES = "no known value: answered by the prior"
 UNDEFINED = "no class can have produced it (all products are 0): answered by the prior; choose smoothing above 0"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The class of one document.
 
     Attributes
@@ -168,7 +165,7 @@ def _scores(model: Model, documents: Documents | Any, threads: int | None) -> Sc
     from plausible.sources import open_source
 
     source = open_source(documents, headers=model.reading.headers)
-    columns = replace(learned_columns(source, model.reading.columns), target=None, weights=None)
+    columns = learned_columns(source, model.reading.columns)._replace(target=None, weights=None)
     return Scores.joined(model.classes, [model.scores(batch.cells, threads) for batch in batches(source, columns)])
 
 
@@ -206,65 +203,3 @@ def classify_frame(
         for name, values in given.items()
     )
     return as_given(added, frame)
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A document's place in a ranking.
-
-    `score` is the log-odds of the class in nats, for a length like that of the documents learned; None where the
-    document has no known term. `probability` is calibrated.
-    """
-
-    index: int
-    score: float | None
-    probability: float
-
-
-def rank(
-    model: Model,
-    documents: Documents,
-    label: str,
-    *,
-    top: float | int | None = None,
-    threads: int | None = None,
-) -> list[Ranked]:
-    """Documents by how much speaks for a class, most first.
-
-    The posterior saturates at 0 and 1, so documents are ranked by length-normalised log-odds: those of the calibration
-    or, without one, the log-odds divided by the number of known terms. (Rows without text are not divided.) Documents
-    without a known term come last.
-
-    Parameters
-    ----------
-    top : float or int, optional
-        Give only this share (below 1) or this many of them.
-    """
-    model.class_index(label)
-    scores = model.scores(documents, threads)
-    column = scores.classes.index(label)
-    probabilities, log_odds = memoryview(scores.log_posterior), memoryview(model.log_odds(documents, threads))
-    known = memoryview(scores.known).tolist()
-    ranked = []
-    for i, terms in enumerate(known):
-        own = log_odds[i, column]
-        odds = difference(own, _log_sum([log_odds[i, k] for k in range(len(scores.classes)) if k != column]))
-        if model.calibration is None and terms and model.has_text:
-            odds /= terms
-        ranked.append(Ranked(i, odds if terms else None, math.exp(probabilities[i, column])))
-    ranked.sort(key=lambda one: (one.score is None, -(one.score or 0.0), one.index))
-    return ranked[: how_many(top, len(ranked))]
-
-
-def how_many(top: float | int | None, all_of_them: int) -> int:
-    """The number that `top` means: a share of all (rounded up), or a number."""
-    if top is None:
-        return all_of_them
-    if not top > 0:
-        raise CallError(f"top must be above 0, not {top}")
-    return math.ceil(top * all_of_them - 1e-9) if isinstance(top, float) and top < 1 else int(top)
-
-
-def _log_sum(values: list[float]) -> float:
-    most = max(values, default=-math.inf)
-    return most if most == -math.inf else most + math.log(sum(math.exp(value - most) for value in values))

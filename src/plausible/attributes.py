@@ -13,10 +13,11 @@ from plausible import _native
 from plausible.bins import Histogram
 from plausible.categories import Categories, CategoryTable
 from plausible.cells import date_of
-from plausible.columns import PAIRS, Uncut
+from plausible.columns import PAIRS
 from plausible.counts import Counts, Family
 from plausible.dependence import Dependence, Pairs, tree
 from plausible.errors import DataError
+from plausible.kinds import Uncut
 from plausible.moments import Moments, Normal
 from plausible.priors import Rules
 from plausible.schema import Variable

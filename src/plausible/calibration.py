@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plausible import _native
@@ -58,8 +57,7 @@ class LeftOut(NamedTuple):
         return LeftOut(*map(np.concatenate, zip(self, others, strict=True)))
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(NamedTuple):
     """The link from scores to probabilities.
 
     u_c = (sum over channels of factor * score_c + bias_c) (length / mean length)^-power, and

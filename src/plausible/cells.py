@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,6 @@ MOST_TIMES = 1 << 31
 Labels = Sequence[str] | Coded
 
 
-@dataclass(frozen=True, slots=True)
 class Batch:
     """Some rows or documents.
 
@@ -45,11 +43,21 @@ class Batch:
         All columns of the table, as they are.
     """
 
-    cells: Mapping[str, Any]
-    labels: Any
-    place: Callable[[int], str]
-    weights: npt.NDArray[np.float64] | None = None
-    own: Mapping[str, Any] | None = None
+    __slots__ = ("cells", "labels", "own", "place", "weights")
+
+    def __init__(
+        self,
+        cells: Mapping[str, Any],
+        labels: Any,
+        place: Callable[[int], str],
+        weights: npt.NDArray[np.float64] | None = None,
+        own: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.cells = cells
+        self.labels = labels
+        self.place = place
+        self.weights = weights
+        self.own = own
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -82,7 +90,7 @@ def taken(values: Any, rows: Sequence[int] | npt.NDArray[np.intp]) -> Any:
     if isinstance(values, list):
         return [values[i] for i in rows]
     if isinstance(values, Coded):
-        return replace(values, codes=values.codes[rows])
+        return Coded(values.codes[rows], values.states)
     return values[rows]
 
 

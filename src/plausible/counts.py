@@ -7,7 +7,6 @@ away again exactly, in any order.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from plausible import _native
@@ -24,12 +23,14 @@ Arrays = dict[str, Any]
 """Canonical arrays of a family: bytes of UTF-8 text, or (type, bytes) such as ("u2", b"...")."""
 
 
-@dataclass(frozen=True)
 class Coded:
     """Values as positions in a list of states; -1 where one is missing."""
 
-    codes: npt.NDArray[np.int32]
-    states: Sequence[str]
+    __slots__ = ("codes", "states")
+
+    def __init__(self, codes: npt.NDArray[np.int32], states: Sequence[str]) -> None:
+        self.codes = codes
+        self.states = states
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -61,7 +62,6 @@ class Family(Protocol):
         """Take in what `export` gave, and how many classes there are; ValueError where that can't be right."""
 
 
-@dataclass
 class Counts:
     """Documents (or rows, or their weight) of each class, and a family of counts for each attribute.
 
@@ -79,10 +79,16 @@ class Counts:
     1
     """
 
-    families: Mapping[str, Family]
-    index: dict[str, int] = field(default_factory=dict)
-    documents: list[float] = field(default_factory=list)
-    changes: int = 0
+    def __init__(
+        self,
+        families: Mapping[str, Family],
+        index: dict[str, int] | None = None,
+        documents: list[float] | None = None,
+    ) -> None:
+        self.families = families
+        self.index = {} if index is None else index
+        self.documents = [] if documents is None else documents
+        self.changes = 0
 
     @property
     def classes(self) -> list[str]:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plausible.answers import how_many
 from plausible.baselines import BASELINES
 from plausible.cells import Batch, names_of
 from plausible.chance import whole_seed
@@ -20,6 +19,7 @@ from plausible.errors import CallError, DataError
 from plausible.giveaways import giveaways, said
 from plausible.learning.classifier import Learner, Options, Progress, learn_from, options_from, read_labelled, warn
 from plausible.model import Model
+from plausible.ranks import how_many
 from plausible.reliability import Bin, Coverage, calibration_error, coverage, reliability
 from plausible.sources import Source, open_source
 from plausible.splits import Parts, choose, folds

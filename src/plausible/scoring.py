@@ -14,7 +14,6 @@ from plausible.cells import Labels, check_documents, check_labels, names_of
 from plausible.columns import PAIRS, Columns, Reading
 from plausible.counts import Coded, Counts
 from plausible.errors import CallError, DataError, ModelError, unknown
-from plausible.expected import Expected
 from plausible.priors import Rules, Smoothing
 from plausible.schema import Schema, Variable
 from plausible.scores import Scores, joined
@@ -24,6 +23,7 @@ from plausible.text import Tokens
 if TYPE_CHECKING:
     from plausible.attributes import CPD
     from plausible.dependence import Dependence
+    from plausible.expected import Expected
 
 Documents = Sequence[str] | Mapping[str, Any]
 """Texts; or the cells of each attribute, as in `encode.Batch`."""

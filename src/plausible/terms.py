@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plausible import _native
 from plausible.counts import Counts
 from plausible.errors import ModelError
-from plausible.expected import UNIT, Expected, together
 from plausible.priors import Rules
 from plausible.text import Tokens
+
+if TYPE_CHECKING:
+    from plausible.expected import Expected
 
 REST = 4.0
 """The evidence of the other classes is smoothed this much more than that of the class (chosen by leave-one-out)."""
@@ -52,6 +54,8 @@ class Gathered:
             elif collection is not None:
                 raise ModelError("a model of unlabelled documents counts them itself; leave out the collection")
             else:
+                from plausible.expected import UNIT, together
+
                 self._held = Held(*together(counts, expected), UNIT, threads)
         return self._held
 

@@ -12,8 +12,8 @@ import pytest
 from table_models import model_of
 
 import plausible
-from plausible.columns import Said, choose_columns, look
 from plausible.errors import CallError, DataError, ModelError, PlausibleWarning
+from plausible.kinds import Said, choose_columns, look
 from plausible.learning.unseen import reported
 from plausible.sources import open_source
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -159,6 +158,8 @@ def _fitting(widths: Sequence[int], right: Sequence[bool]) -> list[int]:
     found = list(widths)
     if not sys.stdout.isatty():
         return found
+    import shutil
+
     room = shutil.get_terminal_size().columns - 2 * (len(found) - 1)
     while sum(found) > room:
         k = max((k for k, to_right in enumerate(right) if not to_right), key=found.__getitem__, default=0)

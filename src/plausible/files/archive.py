@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-import io
 import json
 import struct
-import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from plausible.errors import ModelError, PlausibleError
+from plausible.files.zipped import DEFLATED, STORED, BadZip, directory
 
 FORMAT = 1
 MOST_UNPACKED = 200
@@ -24,6 +23,9 @@ Built = TypeVar("Built")
 
 def packed(name: str, head: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
     """The bytes of a file whose first member, `name`, is the head with the format's version."""
+    import io
+    import zipfile
+
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         stated = json.dumps({"plausible": FORMAT, **head}, ensure_ascii=False, indent=1).encode()
@@ -62,8 +64,7 @@ def unpacked(
         Where the file is damaged, of a newer version, or no model at all.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = _members(archive, len(data), name, most)
+        members = _members(data, name, most)
         if member not in members:
             raise ModelError(f"{name} holds no {member}; it is no plausible model")
         head: dict[str, Any] = json.loads(members.pop(member))
@@ -75,7 +76,7 @@ def unpacked(
         return built(head, members)
     except PlausibleError as error:
         raise error if isinstance(error, ModelError) else _damaged(name, error) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
+    except BadZip:
         raise ModelError(
             f"{name} is no whole plausible model (not a zip, truncated or damaged); name another file, or learn it anew"
         ) from None
@@ -87,21 +88,20 @@ def _damaged(name: str, error: Exception) -> ModelError:
     return ModelError(f"{name} is damaged ({error or type(error).__name__}); learn it anew")
 
 
-def _members(archive: zipfile.ZipFile, size: int, name: str, most: int | None) -> dict[str, bytes]:
-    infos = archive.infolist()
-    whole = sum(info.file_size for info in infos)
-    if whole > MOST_UNPACKED * size + (1 << 20):
+def _members(data: bytes, name: str, most: int | None) -> dict[str, bytes]:
+    held = list(directory(data))
+    whole = sum(member.size for member in held)
+    if whole > MOST_UNPACKED * len(data) + (1 << 20):
         raise ModelError(f"{name} would unpack to more than {MOST_UNPACKED} times its size; it is no plausible model")
     if most is not None and whole > most:
         raise ModelError(f"{name} would unpack to {whole >> 20:,} MB, more than the {most >> 20:,} that are read")
     members: dict[str, bytes] = {}
-    for info in infos:
-        if info.filename in members:
-            raise ModelError(f"{name} holds {info.filename!r} twice; it is no plausible model")
-        if info.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+    for member in held:
+        if member.name in members:
+            raise ModelError(f"{name} holds {member.name!r} twice; it is no plausible model")
+        if member.method not in (STORED, DEFLATED):
             raise ModelError(f"{name} is packed in a way that no plausible model is; it is no plausible model")
-        with archive.open(info) as member:
-            members[info.filename] = member.read(info.file_size + 1)
+        members[member.name] = member.read(data)
     return members
 
 

@@ -29,7 +29,6 @@ from plausible.calibration import Calibration
 from plausible.columns import PAIRS, Columns, Reading
 from plausible.counts import Counts, Family
 from plausible.errors import CallError
-from plausible.expected import Expected
 from plausible.files.archive import array, holds_network, npy, only, packed, unpacked
 from plausible.files.atomic import replacing
 from plausible.model import Model
@@ -39,6 +38,7 @@ from plausible.text import Tokens
 
 if TYPE_CHECKING:
     from plausible.counted import Counted
+    from plausible.expected import Expected
     from plausible.network import Network
 
 TEXT = ("terms", "sizes.npy", "labels.npy", "documents.npy", "occurrences.npy", "masses.npy")
@@ -239,6 +239,8 @@ def _expected_from_json(given: dict[str, Any], tokens: Tokens, members: dict[str
         raise ValueError("its unlabelled documents have no weight, or there are none")
     if list(classes) != sorted(classes) or not all(name and type(n) is int and n > 0 for name, n in classes.items()):
         raise ValueError("the classes of its unlabelled documents are not sorted, or one has none")
+    from plausible.expected import Expected
+
     terms: Any = tokens.terms()
     parts = list(classes.values())
     terms.load(classes=parts, **_arrays(members, "expected", TEXT))
@@ -281,7 +283,9 @@ def _rules_from_json(given: dict[str, Any]) -> Rules:
 
 
 def _reading_to_json(reading: Reading) -> dict[str, Any]:
-    return {**asdict(reading.columns), "headers": reading.headers}
+    columns = reading.columns
+    attributes = [asdict(variable) for variable in columns.attributes]
+    return {**columns._asdict(), "attributes": attributes, "headers": reading.headers}
 
 
 def _reading_from_json(given: dict[str, Any]) -> Reading:
@@ -317,7 +321,7 @@ def _reading_from_json(given: dict[str, Any]) -> Reading:
 def _calibration_to_json(calibration: Calibration | None) -> dict[str, Any] | None:
     if calibration is None:
         return None
-    return {**asdict(calibration), "bias": dict(sorted(calibration.bias.items()))}
+    return {**calibration._asdict(), "bias": dict(sorted(calibration.bias.items()))}
 
 
 def _calibration_from_json(given: dict[str, Any] | None) -> Calibration | None:

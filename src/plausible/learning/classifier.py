@@ -10,9 +10,10 @@ from shlex import quote
 from typing import Any, Literal
 
 from plausible.cells import Batch, names_of
-from plausible.columns import PAIRS, Columns, Reading, Said, Uncut, choose_columns
+from plausible.columns import PAIRS, Columns, Reading
 from plausible.encode import batches, labelled
 from plausible.errors import CallError, DataError, PlausibleWarning, unknown
+from plausible.kinds import Said, Uncut, choose_columns
 from plausible.learning.ahead import ahead
 from plausible.learning.sample import Sample
 from plausible.model import Model
@@ -72,7 +73,7 @@ class Options:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PlausibleWarning)
                 columns = learn_from(source, alone).reading.columns
-        columns = replace(columns, pairs=True)
+        columns = columns._replace(pairs=True)
         if len(columns.paired) < 2 or PAIRS in columns.paired:
             raise CallError(
                 f"{self.rules.dependence} needs two categorical columns or more, and {source.name} has "

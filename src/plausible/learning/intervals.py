@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from plausible.bins import Histogram, interval_variable
 from plausible.cells import encoded
-from plausible.columns import Uncut
 from plausible.counts import Counts
 from plausible.errors import DataError
+from plausible.kinds import Uncut
 from plausible.learning.sample import values_of
 from plausible.model import Model
 
@@ -34,5 +33,5 @@ def cut(model: Model, cells: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
                 cells[variable.name] = values_of(encoded(numbers, variable, len(numbers), lambda i: "a row"))
         variables.append(variable)
     counts = Counts(families, model.counts.index, model.counts.documents)
-    reading = replace(model.reading, columns=replace(columns, attributes=tuple(variables)))
+    reading = model.reading._replace(columns=columns._replace(attributes=tuple(variables)))
     return Model(model.tokens, model.rules, reading, counts), cells

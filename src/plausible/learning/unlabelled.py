@@ -147,7 +147,7 @@ def _add(bags: Bags, model: Model, options: Options, threads: int) -> int:
     from plausible.learning.classifier import say_notes
 
     source = replace(options, where=None).open(given)
-    columns = replace(learned_columns(source, model.reading.columns), target=None)
+    columns = learned_columns(source, model.reading.columns)._replace(target=None)
     for batch in batches(source, columns):
         bags.add(batch.texts, threads)
     say_notes(source.notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -196,7 +196,7 @@ class Levels:
         fitted = calibration.fit(left, [LIKED, REST], with_bias=True, usual=UNFITTED.factors)
         fitted = fitted or UNFITTED
         words, attributes = fitted.factors
-        fitted = replace(fitted, factors=(words, min(attributes, 1.0)))
+        fitted = fitted._replace(factors=(words, min(attributes, 1.0)))
         u = fitted.evidence(left.scores, left.lengths, [LIKED, REST])
         return fitted, fitted_link(u[:, 0] - u[:, 1], ratings, self.interesting_from)
 

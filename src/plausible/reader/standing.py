@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, get_args
 
@@ -159,7 +159,7 @@ def to_bytes(
     head = {
         "form": FORM,
         "interesting_from": interesting_from,
-        "calibration": asdict(calibration),
+        "calibration": calibration._asdict(),
         "offsets": standing.link.offsets,
         "ratings": standing.ratings,
         "liked": standing.liked,

@@ -169,6 +169,6 @@ def _without_headers(source: Source, headers: str) -> Source:
                 name: [cell and message_text(cell, headers) for cell in column] if isinstance(column, list) else column
                 for name, column in table.columns.items()
             }
-            yield replace(table, columns=cells)
+            yield Table(cells, table.place, len(table))
 
     return replace(source, read=read, typed=None)

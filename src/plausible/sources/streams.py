@@ -6,7 +6,6 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
 
 from plausible.errors import CallError, DataError
@@ -20,13 +19,13 @@ PROSE = (".txt", ".text", ".md", ".rst", ".tex", ".log", ".html", ".htm", ".eml"
 """Suffixes of files that are documents, even where their lines look like a table's."""
 
 
-@dataclass(frozen=True)
 class Input:
     """A file, or bytes kept in an anonymous temporary file, that can be opened again and again."""
 
-    name: str
-    path: str | None = None
-    kept: BinaryIO | None = None
+    def __init__(self, name: str, path: str | None = None, kept: BinaryIO | None = None) -> None:
+        self.name = name
+        self.path = path
+        self.kept = kept
 
     @property
     def size(self) -> int:

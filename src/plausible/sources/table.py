@@ -35,8 +35,7 @@ LIMIT = 1 << 28
 """The most bytes that one document, line or row may have: 256 MB."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the user says of how to read.
 
     Parameters
@@ -58,13 +57,15 @@ class Options:
     strict: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class Table:
     """A chunk of rows, column by column; `place(i)` says where row i came from."""
 
-    columns: dict[str, Column]
-    place: Callable[[int], str]
-    rows: int
+    __slots__ = ("columns", "place", "rows")
+
+    def __init__(self, columns: dict[str, Column], place: Callable[[int], str], rows: int) -> None:
+        self.columns = columns
+        self.place = place
+        self.rows = rows
 
     def __len__(self) -> int:
         return self.rows
