@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
@@ -121,4 +122,5 @@ def main() -> None:
         sys.stdout.flush()
     except OSError:  # what can't be written must not be tried again when Python ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    gc.freeze()  # what is left ends with the process; to look through it once more takes as long as a short answer
     sys.exit(status if isinstance(status, int) else 0)

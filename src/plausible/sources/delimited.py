@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Generator, Iterator
 
@@ -122,6 +121,8 @@ def _delimiter(head: bytes) -> str:
 
 def _sample(text: str, delimiter: str) -> list[list[str]]:
     """The first rows of a text that may break off in the middle of one."""
+    import csv
+
     rows: list[list[str]] = []
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):

@@ -30,10 +30,11 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-_CONTROL_TEXT = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ud800-\uf8ff\ufffe\uffff]")
+_CONTROL_TEXT = r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f\ud800-\uf8ff\ufffe\uffff]"
 _ASCII = bytes(range(128))
-_COMMON_CHINESE = re.compile(rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]")
-_COMMON_WIDE = re.compile("[ \r\n.,aeinorst。，、]")
+_COMMON_CHINESE = rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]"
+_COMMON_WIDE = "[ \r\n.,aeinorst。，、]"
+"""Patterns that UTF-8 never needs are compiled when they are first used."""
 _COMMON_SHARE = 0.7
 _SAMPLE = 1 << 16
 _SUPERSETS = {"gb2312": "gb18030", "gbk": "gb18030", "us-ascii": "cp1252", "iso-8859-1": "cp1252"}
@@ -144,7 +145,7 @@ def by_width(head: bytes) -> str | None:
 def narrow(raw: bytes) -> str:
     """GB18030, Windows-1252 or Latin-1, for bytes that are not UTF-8."""
     pairs = len(raw.translate(None, _ASCII)) / 2
-    if len(_COMMON_CHINESE.findall(raw)) >= _COMMON_SHARE * pairs and _decodes(raw, "gb18030"):
+    if len(re.findall(_COMMON_CHINESE, raw)) >= _COMMON_SHARE * pairs and _decodes(raw, "gb18030"):
         return "gb18030"
     return "cp1252" if _decodes(raw, "cp1252") else "latin-1"
 
@@ -167,8 +168,8 @@ def _utf16(sample: bytes) -> str | None:
             text = codecs.getincrementaldecoder(name)().decode(whole)
         except UnicodeDecodeError:
             continue
-        if not _CONTROL_TEXT.search(text):
-            common[name] = len(_COMMON_WIDE.findall(text))
+        if not re.search(_CONTROL_TEXT, text):
+            common[name] = len(re.findall(_COMMON_WIDE, text))
     best = max(common, key=lambda name: common[name])
     return best if common[best] else None
 

@@ -15,7 +15,7 @@ Row: TypeAlias = dict[str, Any]
 
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
 _HIGH, _LOW = r"\\u[dD][89abAB]..", r"\\u[dD][c-fC-F].."
-_LONE = re.compile(f"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}")
+_LONE = f"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}"
 """Escapes that stand for half a character, which no text may hold."""
 
 
@@ -85,7 +85,7 @@ def _blocks(source: Source, given: Input, encoding: str | None) -> Iterator[tupl
             alone = zip(lines, text.split("\n"), strict=True)
             found = {line: _row(content, given.name, line) for line, content in alone if content.strip()}
             lines, rows = list(found), list(found.values())
-        if ("\\ud" in text or "\\uD" in text) and _LONE.search(text):
+        if ("\\ud" in text or "\\uD" in text) and re.search(_LONE, text):
             halves = json.dumps(rows, ensure_ascii=False).encode("utf-16", "surrogatepass")
             rows = json.loads(halves.decode("utf-16", "replace"))
         yield lines, rows

@@ -29,10 +29,9 @@ _FIELD = re.compile(r"([!-9;-~]+):[ \t]*([^\n]*\n(?:[ \t][^\n]*\n)*)")
 _FOLD = re.compile(r"[\r\n]+[ \t]*")
 _HTML = re.compile(r"\s*(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html)\b", re.I | re.S)
 _UNSEEN = "script,style,head,noscript,template"
-_BLOCKS = re.compile(
-    r"(?=</?(?:address|article|aside|blockquote|body|br|center|dd|div|dl|dt|fieldset|figure|footer|form|h[1-6]|header"
-    r"|hr|li|main|nav|ol|option|p|pre|section|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul)\b)",
-    re.I,
+_BLOCKS = (
+    r"(?i)(?=</?(?:address|article|aside|blockquote|body|br|center|dd|div|dl|dt|fieldset|figure|footer|form|h[1-6]|header"
+    r"|hr|li|main|nav|ol|option|p|pre|section|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul)\b)"
 )
 _UNREADABLE = (RecursionError, ValueError, LookupError, AttributeError, TypeError, IndexError)
 """What the standard library raises on messages that are made wrongly."""
@@ -111,7 +110,7 @@ def html_text(html: str) -> str:
     """
     from selectolax.lexbor import LexborHTMLParser
 
-    tree = LexborHTMLParser(_BLOCKS.sub("\n", html))
+    tree = LexborHTMLParser(re.sub(_BLOCKS, "\n", html))
     if tree.root is None:
         return ""
     tree.strip_tags(_UNSEEN.split(","))

@@ -28,9 +28,9 @@ from plausible.sources.table import (
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
-_NUMERIC = re.compile(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM|VARINT")
-_NOT_FOUND = re.compile(r'column "([^"\n]+)" not found')
-_QUERY = re.compile(r"\s*(?:select|with|from)\s", re.I)
+_NUMERIC = r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM|VARINT"
+_NOT_FOUND = r'column "([^"\n]+)" not found'
+_QUERY = r"(?i)\s*(?:select|with|from)\s"
 _FIRST_ROWS = 64
 _PLAIN = frozenset({"VARCHAR", "BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT"})
 """Types whose text is the same from DuckDB as from `cell_text`."""
@@ -44,7 +44,7 @@ def looks_like_parquet(head: bytes, suffix: str) -> bool:
 
 def looks_like_sql(text: str) -> bool:
     """Whether a text reads as a query rather than as the name of a file."""
-    return _QUERY.match(text) is not None
+    return re.match(_QUERY, text) is not None
 
 
 def open_parquet(given: Input, options: Options) -> Source:
@@ -92,7 +92,7 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
                 first += rows
                 source.position = (source.size or 0) * (first - 1) // (total or 1)
 
-    numeric = frozenset(row[0] for row in described if _NUMERIC.fullmatch(row[1]))
+    numeric = frozenset(row[0] for row in described if re.fullmatch(_NUMERIC, row[1]))
 
     @contextmanager
     def relation() -> Iterator[DuckDBPyRelation]:
@@ -121,7 +121,7 @@ def typed_reader(
 
     from plausible import _native
 
-    numeric = frozenset(column for column, of in types.items() if _NUMERIC.fullmatch(of))
+    numeric = frozenset(column for column, of in types.items() if re.fullmatch(_NUMERIC, of))
     plain = frozenset(column for column, of in types.items() if of in _PLAIN)
 
     found: dict[str, list[str]] = {}
@@ -284,7 +284,7 @@ def _check(connection: DuckDBPyConnection, query: str, where: str, name: str, co
     try:
         connection.execute(f"describe {query}")
     except duckdb.Error as error:
-        missing = _NOT_FOUND.search(str(error))
+        missing = re.search(_NOT_FOUND, str(error))
         reason = unknown(f"column of {name}", missing[1], columns) if missing else _gist(error)
         raise CallError(f"--where {where!r}: {reason}") from None
 
