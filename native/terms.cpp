@@ -32,23 +32,27 @@ public:
         held_ = nb::cast<nb::bytes>(pair[1]);
         width_ = type == "u1" ? 1 : type == "u2" ? 2 : type == "u4" ? 4 : type == "u8" ? 8 : 0;
         if (!width_ || held_.size() % width_) throw nb::value_error("an array is not whole");
-        bytes_ = held_.c_str();
-        size_ = held_.size() / width_;
     }
-    std::size_t size() const { return size_; }
-    std::uint64_t operator[](std::size_t i) const {
-        switch (width_) {
-            case 1: return static_cast<unsigned char>(bytes_[i]);
-            case 2: return read<std::uint16_t>(bytes_ + 2 * i);
-            case 4: return read<std::uint32_t>(bytes_ + 4 * i);
-            default: return read<std::uint64_t>(bytes_ + 8 * i);
-        }
+    std::size_t size() const { return held_.size() / width_; }
+
+    // Calls use(i, number) for each of some.
+    template <class Use>
+    void each(std::size_t first, std::size_t end, Use&& use) const {
+        if (width_ == 1) each_of<std::uint8_t>(first, end, use);
+        else if (width_ == 2) each_of<std::uint16_t>(first, end, use);
+        else if (width_ == 4) each_of<std::uint32_t>(first, end, use);
+        else each_of<std::uint64_t>(first, end, use);
     }
 
 private:
+    template <class Number, class Use>
+    void each_of(std::size_t first, std::size_t end, Use&& use) const {
+        const char* at = held_.c_str() + first * sizeof(Number);
+        for (std::size_t i = first; i < end; ++i, at += sizeof(Number)) use(i, std::uint64_t{read<Number>(at)});
+    }
+
     nb::bytes held_;
-    const char* bytes_ = nullptr;
-    std::size_t width_ = 0, size_ = 0;
+    std::size_t width_ = 0;
 };
 
 std::vector<std::uint32_t> to_labels(const std::vector<std::int64_t>& labels) {
@@ -108,52 +112,78 @@ nb::dict export_(Terms& terms, const std::vector<std::int64_t>& order) {
     return out;
 }
 
-void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels_, nb::handle documents_,
-             nb::handle occurrences_, nb::handle masses_, const std::vector<std::uint64_t>& sizes_of_classes) {
-    const Numbers sizes(sizes_), labels(labels_), documents(documents_), occurrences(occurrences_), masses(masses_);
-    if (labels.size() != documents.size() || labels.size() != occurrences.size() || labels.size() != masses.size())
-        throw nb::value_error("the arrays of counts differ in length");
-    if (terms.size()) throw nb::value_error("counts are loaded where there are some");
-    terms.reserve(sizes.size(), labels.size());
-    const char* p = text.c_str();
-    const char* end = p + text.size();
-    std::string_view last;
-    // The terms are sorted, so each is new. The memory of several is asked for ahead of time.
-    constexpr std::size_t together = 32;
-    std::array<Key, together> keys;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < sizes.size();) {
-        const std::size_t few = std::min(together, sizes.size() - i);
-        for (std::size_t k = 0; k < few; ++k) {
-            const auto* stop = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
-            if (!stop) throw nb::value_error("there are fewer terms than counts");
-            const std::string_view word(p, static_cast<std::size_t>(stop - p));
-            if (word.empty() || !(last < word)) throw nb::value_error("a term is empty, or the terms are not sorted");
-            last = word;
-            keys[k] = Key::of(word);
-            terms.table().part(Table::shard_of(keys[k].hashed)).expect_slot(keys[k].hashed);
-            p = stop + 1;
-        }
-        for (std::size_t k = 0; k < few; ++k, ++i) {
-            Shard& part = terms.table().part(Table::shard_of(keys[k].hashed));
-            if (!sizes[i]) throw nb::value_error("no class has seen a term");
-            if (sizes[i] > labels.size() - next) throw nb::value_error("there are more rows than counts");
-            if (sizes[i] > sizes_of_classes.size()) throw nb::value_error("a term has more counts than there are classes");
-            const std::uint32_t term = part.add(keys[k]);
-            part.expect_cells(term, sizes[i]);
-            for (const std::size_t first = next, stop = next + sizes[i]; next < stop; ++next) {
-                const std::uint64_t label = labels[next], with = documents[next], seen = occurrences[next], mass = masses[next];
-                if (next > first && label <= labels[next - 1]) throw nb::value_error("the classes of a term are not sorted");
-                if (label >= sizes_of_classes.size()) throw nb::value_error("a count belongs to no class");
-                if (with > std::min<std::uint64_t>(sizes_of_classes[label], Shard::absent))
-                    throw nb::value_error("more documents of a class hold a term than there are");
-                if (!seen || !with || with > seen) throw nb::value_error("a count is zero, or a term has more documents than occurrences");
-                if (!mass || mass > with << 20) throw nb::value_error("a mass is zero, or above one a document");
-                part.count(term, {static_cast<std::uint32_t>(label), static_cast<std::uint32_t>(with), seen, mass});
-            }
-        }
+// The cells of a term, checked.
+void check(const Cell* cells, std::size_t size, const std::vector<std::uint64_t>& sizes_of_classes) {
+    for (std::size_t i = 0; i < size; ++i) {
+        const auto& [label, with, seen, mass] = cells[i];
+        if (i && label <= cells[i - 1].label) throw nb::value_error("the classes of a term are not sorted");
+        if (label >= sizes_of_classes.size()) throw nb::value_error("a count belongs to no class");
+        if (with > sizes_of_classes[label]) throw nb::value_error("more documents of a class hold a term than there are");
+        if (!seen || !with || with > seen) throw nb::value_error("a count is zero, or a term has more documents than occurrences");
+        if (!mass || mass > std::uint64_t{with} << 20) throw nb::value_error("a mass is zero, or above one a document");
     }
-    if (p != end || next != labels.size()) throw nb::value_error("there are more terms or counts than rows");
+}
+
+Array<Cell> cells_of(const Numbers& labels, const Numbers& documents, const Numbers& occurrences, const Numbers& masses) {
+    const std::size_t size = labels.size();
+    if (size != documents.size() || size != occurrences.size() || size != masses.size())
+        throw nb::value_error("the arrays of counts differ in length");
+    const auto narrowed = [](std::uint64_t number) {
+        if (number > Shard::absent) throw nb::value_error("a class or a number of documents is above 4,294,967,295");
+        return static_cast<std::uint32_t>(number);
+    };
+    Array<Cell> cells;
+    cells.reserve(size);
+    constexpr std::size_t together = 512;  // they stay in the first cache
+    for (std::size_t at = 0, end; at < size; at = end) {
+        end = std::min(at + together, size);
+        cells.resize(end);
+        labels.each(at, end, [&](std::size_t i, std::uint64_t number) { cells[i].label = narrowed(number); });
+        documents.each(at, end, [&](std::size_t i, std::uint64_t number) { cells[i].documents = narrowed(number); });
+        occurrences.each(at, end, [&](std::size_t i, std::uint64_t number) { cells[i].occurrences = number; });
+        masses.each(at, end, [&](std::size_t i, std::uint64_t number) { cells[i].mass = number; });
+    }
+    return cells;
+}
+
+void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels, nb::handle documents, nb::handle occurrences,
+             nb::handle masses, const std::vector<std::uint64_t>& sizes_of_classes) {
+    if (terms.size()) throw nb::value_error("counts are loaded where there are some");
+    const Numbers sizes(sizes_);
+    const auto stored = std::make_shared<const Stored>(text.c_str(), text.size(), cells_of(labels, documents, occurrences, masses));
+    struct Part {
+        std::vector<Stored::Place> places;
+        std::vector<std::uint64_t> hashes;
+    };
+    std::array<Part, Table::shards> parts;
+    for (Part& part : parts) {
+        part.places.reserve(sizes.size() / Table::shards + sizes.size() / 64);
+        part.hashes.reserve(part.places.capacity());
+    }
+    const char* const begin = stored->terms.data();
+    const char* const end = begin + text.size();
+    const char* p = begin;
+    std::string_view last;
+    std::size_t next = 0;
+    sizes.each(0, sizes.size(), [&](std::size_t, std::uint64_t size) {
+        const auto* stop = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p)));
+        if (!stop) throw nb::value_error("there are fewer terms than counts");
+        const std::string_view word(p, static_cast<std::size_t>(stop - p));
+        if (word.empty() || !(last < word)) throw nb::value_error("a term is empty, or the terms are not sorted");
+        if (!size) throw nb::value_error("no class has seen a term");
+        if (size > stored->cells.size() - next) throw nb::value_error("there are more rows than counts");
+        if (size > sizes_of_classes.size()) throw nb::value_error("a term has more counts than there are classes");
+        check(&stored->cells[next], size, sizes_of_classes);
+        const Key key = Key::padded(p, word.size());
+        Part& part = parts[Table::shard_of(key.hashed)];
+        part.places.push_back({static_cast<std::uint64_t>(p - begin), next, key.size, static_cast<std::uint32_t>(size)});
+        part.hashes.push_back(key.hashed);
+        last = word;
+        next += size;
+        p = stop + 1;
+    });
+    if (p != end || next != stored->cells.size()) throw nb::value_error("there are more terms or counts than rows");
+    for (std::size_t s = 0; s < Table::shards; ++s) terms.table().part(s).store(stored, std::move(parts[s].places), parts[s].hashes);
 }
 
 struct TokenList {

@@ -7,23 +7,17 @@
 #include <cstdint>
 #include <numeric>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <mutex>
 #include <string_view>
 #include <vector>
 
 #include "bag.hpp"
+#include "stored.hpp"
 
-// What one class has seen of one term. The mass is the sum, over documents with the term f times, of ln(1 + f) divided
-// by the Euclidean norm of these over the document's words (or its n-grams), in units of 2^-20: a whole number, so
-// that it adds and subtracts exactly.
-struct Cell {
-    std::uint32_t label;
-    std::uint32_t documents;
-    std::uint64_t occurrences, mass;
-};
-
-// The part of the counts whose terms share the top bits of their hash, so that parts can be merged side by side.
+// The part of the counts whose terms share the top bits of their hash, so that parts can be merged side by side. It can be
+// read as soon as it is stored, and changed once it is open; terms keep their numbers.
 class Shard {
 public:
     static constexpr std::uint32_t absent = std::numeric_limits<std::uint32_t>::max();
@@ -34,8 +28,7 @@ public:
             const Slot slot = slots_[i];
             if (slot.term == absent) return absent;
             if (slot.tag != tag(key.hashed)) continue;
-            const Term& term = terms_[slot.term];
-            if (key.is(term.low, term.high, term.size, long_bytes(term))) return slot.term;
+            if (is(key, slot.term)) return slot.term;
         }
     }
 
@@ -51,8 +44,32 @@ public:
         const auto term = static_cast<std::uint32_t>(terms_.size());
         terms_.emplace_back(key, bytes_.size());
         if (key.size > Key::inside) bytes_.insert(bytes_.end(), key.bytes, key.bytes + key.size);
-        place(term);
+        place(key.hashed, term);
         return term;
+    }
+
+    // New counts, of which these terms with these hashes are part of the shard.
+    void store(std::shared_ptr<const Stored> counts, std::vector<Stored::Place> places, const std::vector<std::uint64_t>& hashes) {
+        stored_ = std::move(counts);
+        places_ = std::move(places);
+        rehash(room_for(places_.size()));
+        for (std::uint32_t term = 0; term < places_.size(); ++term) place(hashes[term], term);
+    }
+
+    // Makes ready for change.
+    void open() {
+        if (!stored_) return;
+        const auto counts = std::exchange(stored_, nullptr);
+        const auto places = std::exchange(places_, {});
+        terms_.reserve(places.size());
+        for (std::uint32_t term = 0; term < places.size(); ++term) {
+            const Stored::Place& from = places[term];
+            const Key key = counts->key(from);
+            terms_.emplace_back(key, bytes_.size());
+            if (key.size > Key::inside) bytes_.insert(bytes_.end(), key.bytes, key.bytes + key.size);
+            expect_cells(term, from.cells);
+            for (std::uint32_t i = 0; i < from.cells; ++i) count(term, counts->cells[from.first + i]);
+        }
     }
 
     // The memory accesses of a look-up and of a count, asked for ahead of time.
@@ -62,19 +79,24 @@ public:
     void expect_term(std::uint64_t hashed) const {
         if (slots_.empty()) return;
         const Slot slot = slots_[hashed & mask_];
-        if (slot.term != absent) __builtin_prefetch(&terms_[slot.term]);
+        if (slot.term != absent) expect_term_at(slot.term);
     }
-    void expect_term_at(std::uint32_t term) const { __builtin_prefetch(&terms_[term]); }
+    void expect_term_at(std::uint32_t term) const {
+        if (stored_) __builtin_prefetch(&places_[term]);
+        else __builtin_prefetch(&terms_[term]);
+    }
     void expect_cell(std::uint32_t term, std::uint32_t label) const {
+        if (stored_) return;
         const Term& row = terms_[term];
         if (row.room) __builtin_prefetch(&cells_[row.row + (label & (row.room - 1))]);
     }
 
-    std::uint32_t size() const { return static_cast<std::uint32_t>(terms_.size()); }
+    std::uint32_t size() const { return static_cast<std::uint32_t>(stored_ ? places_.size() : terms_.size()); }
 
     // Both stay until a term is added.
-    std::string_view text(std::uint32_t term) const { return text(terms_[term]); }
+    std::string_view text(std::uint32_t term) const { return stored_ ? stored_->text(places_[term]) : text(terms_[term]); }
     Key key(std::uint32_t term) const {
+        if (stored_) return stored_->key(places_[term]);
         const Term& known = terms_[term];
         return {known.low, known.high, known.hashed, text(known).data(), known.size};
     }
@@ -82,20 +104,18 @@ public:
     // Calls use(cell) for each class that has seen the term.
     template <class Use>
     void each(std::uint32_t term, Use&& use) const {
-        const Term& row = terms_[term];
-        for (const Cell *cell = first(row), *end = cell + places(row); cell < end; ++cell)
+        for (const Cell *cell = first(term), *end = cell + places(term); cell < end; ++cell)
             if (cell->label != absent && cell->occurrences) use(*cell);
     }
 
     // At the most so many classes have seen the term.
-    std::uint32_t places(std::uint32_t term) const { return places(terms_[term]); }
+    std::uint32_t places(std::uint32_t term) const { return stored_ ? places_[term].cells : places(terms_[term]); }
 
     const Cell* cell(std::uint32_t term, std::uint32_t label) const {
-        const Term& row = terms_[term];
-        const Cell* cells = first(row);
-        const std::uint32_t room = places(row);
+        const Cell* cells = first(term);
+        const std::uint32_t room = places(term);
         for (std::uint32_t i = 0; i < room; ++i) {
-            const Cell& here = cells[(label + i) & (room - 1)];
+            const Cell& here = cells[stored_ ? i : (label + i) & (room - 1)];
             if (here.label == label) return &here;
             if (here.label == absent) break;
         }
@@ -114,12 +134,6 @@ public:
         if (const Cell* mine = cell(term, more.label)) check_room(*mine, more);
     }
 
-    // Room for the cells of a new term, so that it need not grow to it.
-    void expect_cells(std::uint32_t term, std::uint64_t cells) {
-        const std::uint64_t room = std::bit_ceil(cells <= 4 ? cells : cells + cells / 3);
-        if (room > places(terms_[term]) && room < absent) widen(terms_[term], static_cast<std::uint32_t>(room));
-    }
-
     // Whether `less` can be part of what a class has seen of a term, in which `left` documents are to remain.
     bool covers(std::uint32_t term, const Cell& less, std::uint64_t left) const {
         const Cell* mine = cell(term, less.label);
@@ -135,16 +149,8 @@ public:
         mine.mass -= less.mass;
     }
 
-    void reserve(std::size_t terms, std::size_t cells) {
-        terms_.reserve(terms);
-        cells_.reserve(cells);
-        std::size_t room = 64;
-        while (room < 2 * terms) room *= 2;
-        if (room > slots_.size()) rehash(room);
-    }
-
     std::size_t memory() const {
-        return slots_.capacity() * sizeof(Slot) + terms_.capacity() * sizeof(Term) + cells_.capacity() * sizeof(Cell) + bytes_.capacity();
+        return slots_.capacity() * sizeof(Slot) + terms_.capacity() * sizeof(Term) + cells_.capacity() * sizeof(Cell) + bytes_.capacity() + places_.capacity() * sizeof(Stored::Place);
     }
 
 private:
@@ -170,6 +176,7 @@ private:
         return {term.size > Key::inside ? long_bytes(term) : reinterpret_cast<const char*>(&term.low), term.size};
     }
     const Cell* first(const Term& term) const { return term.room ? &cells_[term.row] : &term.only; }
+    const Cell* first(std::uint32_t term) const { return stored_ ? &stored_->cells[places_[term].first] : first(terms_[term]); }
     static std::uint32_t places(const Term& term) { return std::max(term.room, 1u); }
 
     static void check_room(const Cell& mine, const Cell& more) {
@@ -178,10 +185,23 @@ private:
             throw std::overflow_error("more than 4,294,967,295 documents of one class hold the same term");
     }
 
+    static std::size_t room_for(std::size_t terms) { return std::bit_ceil(std::max<std::size_t>(2 * terms, 64)); }
+
+    bool is(const Key& key, std::uint32_t term) const {
+        if (stored_) return text(term) == std::string_view(key.bytes, key.size);
+        const Term& known = terms_[term];
+        return key.is(known.low, known.high, known.size, long_bytes(known));
+    }
+
+    // Room for the cells of a new term, so that it need not grow to it.
+    void expect_cells(std::uint32_t term, std::uint64_t cells) {
+        const std::uint64_t room = std::bit_ceil(cells <= 4 ? cells : cells + cells / 3);
+        if (room > places(terms_[term]) && room < absent) widen(terms_[term], static_cast<std::uint32_t>(room));
+    }
+
     static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed >> 24); }
 
-    void place(std::uint32_t term) {
-        const std::uint64_t hashed = terms_[term].hashed;
+    void place(std::uint64_t hashed, std::uint32_t term) {
         std::size_t i = hashed & mask_;
         while (slots_[i].term != absent) i = (i + 1) & mask_;
         slots_[i] = {tag(hashed), term};
@@ -190,7 +210,7 @@ private:
     void rehash(std::size_t room) {
         slots_.assign(room, Slot{});
         mask_ = room - 1;
-        for (std::uint32_t term = 0; term < terms_.size(); ++term) place(term);
+        for (std::uint32_t term = 0; term < terms_.size(); ++term) place(terms_[term].hashed, term);
     }
 
     Cell& claim(std::uint32_t term, std::uint32_t label) {
@@ -241,6 +261,8 @@ private:
     Array<char> bytes_;
     Array<Cell> cells_;
     std::vector<std::vector<std::uint64_t>> free_;
+    std::shared_ptr<const Stored> stored_;  // until it is open
+    std::vector<Stored::Place> places_;
 };
 
 class Table {

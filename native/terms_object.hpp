@@ -44,7 +44,7 @@ public:
 
     // Documents are counted class by class: each thread tallies those of one class in a bag before the table is asked.
     void count(const Texts& texts, const std::vector<std::uint32_t>& labels, int threads) {
-        ++version_;
+        change(threads);
         const auto order = by_class(labels);
         const auto workers = static_cast<std::size_t>(std::max(threads, 1));
         std::vector<Bag> bags(workers);
@@ -69,7 +69,7 @@ public:
     }
 
     void merge(Terms& other, const std::vector<std::uint32_t>& to, int threads) {
-        ++version_;
+        change(threads);
         other.each([&](const Shard& part, std::uint32_t term, Cell cell) {
             cell.label = to.at(cell.label);
             const TermId id = table().find(part.key(term));
@@ -105,7 +105,7 @@ public:
 
     void subtract(Terms& other, const std::vector<std::uint32_t>& to, const std::vector<std::uint64_t>& left) {
         if (!uncovered(other, to, left).empty()) throw std::invalid_argument("counts would go negative");
-        ++version_;
+        change(1);
         other.each([&](const Shard& part, std::uint32_t term, Cell cell) {
             cell.label = to.at(cell.label);
             const TermId id = table().find(part.key(term));
@@ -122,11 +122,6 @@ public:
         });
     }
 
-    void reserve(std::size_t terms, std::size_t cells) {
-        const auto part = [](std::size_t all) { return all / Table::shards + all / 64 + 16; };
-        for (std::size_t s = 0; s < Table::shards; ++s) table().part(s).reserve(part(terms), part(cells));
-    }
-
     std::size_t memory() const {
         std::size_t bytes = 0;
         for (std::size_t s = 0; s < Table::shards; ++s) bytes += table().part(s).memory();
@@ -134,6 +129,11 @@ public:
     }
 
 private:
+    void change(int threads) {
+        ++version_;
+        share(Table::shards, 1, threads, [this](int, std::size_t s) { table_.part(s).open(); });
+    }
+
     // The places of the labels in their order; nothing if they are in order.
     static std::vector<std::size_t> by_class(const std::vector<std::uint32_t>& labels) {
         std::vector<std::size_t> order;
