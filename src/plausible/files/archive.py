@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from plausible.errors import ModelError, PlausibleError
-from plausible.files.zipped import DEFLATED, STORED, BadZip, directory
+from plausible.files import zipped
 
 FORMAT = 1
 MOST_UNPACKED = 200
@@ -76,7 +76,7 @@ def unpacked(
         return built(head, members)
     except PlausibleError as error:
         raise error if isinstance(error, ModelError) else _damaged(name, error) from None
-    except BadZip:
+    except zipped.BadZip:
         raise ModelError(
             f"{name} is no whole plausible model (not a zip, truncated or damaged); name another file, or learn it anew"
         ) from None
@@ -89,20 +89,20 @@ def _damaged(name: str, error: Exception) -> ModelError:
 
 
 def _members(data: bytes, name: str, most: int | None) -> dict[str, bytes]:
-    held = list(directory(data))
+    held = list(zipped.directory(data))
     whole = sum(member.size for member in held)
     if whole > MOST_UNPACKED * len(data) + (1 << 20):
         raise ModelError(f"{name} would unpack to more than {MOST_UNPACKED} times its size; it is no plausible model")
     if most is not None and whole > most:
         raise ModelError(f"{name} would unpack to {whole >> 20:,} MB, more than the {most >> 20:,} that are read")
-    members: dict[str, bytes] = {}
+    names = set()
     for member in held:
-        if member.name in members:
+        if member.name in names:
             raise ModelError(f"{name} holds {member.name!r} twice; it is no plausible model")
-        if member.method not in (STORED, DEFLATED):
+        if member.method not in (zipped.STORED, zipped.DEFLATED):
             raise ModelError(f"{name} is packed in a way that no plausible model is; it is no plausible model")
-        members[member.name] = member.read(data)
-    return members
+        names.add(member.name)
+    return zipped.unpacked(data, held)
 
 
 def only(members: Mapping[str, bytes], wanted: set[str], name: str) -> None:

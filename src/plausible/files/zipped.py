@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from threading import Thread
 from typing import Any, NamedTuple
 
 STORED, DEFLATED = 0, 8
@@ -68,6 +69,28 @@ def directory(data: bytes) -> Iterator[Member]:
     for _ in range(number):
         member, at = _entry(data, at)
         yield member
+
+
+def unpacked(data: bytes, members: Sequence[Member]) -> dict[str, bytes]:
+    """What the members hold, by name; two threads unpack them, the largest first."""
+    waiting = iter(sorted(members, key=lambda member: -member.size))
+    found: dict[str, bytes] = {}
+    failed: list[Exception] = []
+
+    def work() -> None:
+        try:
+            for member in waiting:
+                found[member.name] = member.read(data)
+        except Exception as error:
+            failed.append(error)
+
+    helper = Thread(target=work)
+    helper.start()
+    work()
+    helper.join()
+    if failed:
+        raise failed[0]
+    return found
 
 
 def _entry(data: bytes, at: int) -> tuple[Member, int]:
