@@ -6,7 +6,40 @@
 
 namespace {
 constexpr const char* never_learned = "a document that is to be left out was never learned in its class";
-}
+
+// How many terms so many documents hold. A sum over them in the order of size does not depend on the order in which terms
+// were met.
+class Holding {
+public:
+    void add(std::uint64_t documents) {
+        if (documents < few) ++few_[documents];
+        else many_.push_back(documents);
+    }
+    void add(const Holding& more) {
+        for (std::size_t documents = 0; documents < few; ++documents) few_[documents] += more.few_[documents];
+        many_.insert(many_.end(), more.many_.begin(), more.many_.end());
+    }
+
+    // The sum of of(documents) over all terms.
+    template <class Of>
+    double sum(Of&& of) {
+        double all = 0;
+        for (std::size_t documents = 0; documents < few; ++documents) {
+            if (!few_[documents]) continue;
+            const double one = of(documents);
+            for (std::uint64_t term = 0; term < few_[documents]; ++term) all += one;
+        }
+        std::sort(many_.begin(), many_.end());
+        for (const auto documents : many_) all += of(documents);
+        return all;
+    }
+
+private:
+    static constexpr std::size_t few = 1024;
+    std::vector<std::uint64_t> few_ = std::vector<std::uint64_t>(few), many_;
+};
+
+}  // namespace
 
 Totals::Totals(Terms& terms, std::vector<std::uint64_t> documents, Style style, bool grams, std::size_t min_length,
                std::unordered_set<std::string> stop, const Frequencies* collection, int threads)
@@ -17,7 +50,7 @@ Totals::Totals(Terms& terms, std::vector<std::uint64_t> documents, Style style, 
     count_per_document({0, 0}, per_document_);
     struct Found {
         View views[2];
-        std::vector<std::uint64_t> with[2];  // documents with each term that takes part
+        Holding with[2];  // of the terms that take part
     };
     std::vector<Found> found(Table::shards);
     rows_.resize(Table::shards);
@@ -45,7 +78,7 @@ Totals::Totals(Terms& terms, std::vector<std::uint64_t> documents, Style style, 
             ++view.terms;
             view.all += row.sum;
             row.with = apart_ ? std::max(row.documents, collection->with(shard.key(t).hashed)) : row.documents;
-            mine.with[gram].push_back(row.with);
+            mine.with[gram].add(row.with);
             with_factor.push_back(t);
             logs_of.push_back((static_cast<double>(collected_) + 1) / (static_cast<double>(row.with) + 0.5));
             shard.each(t, [&](const Cell& cell) { view.class_sums[cell.label] += seen(cell); });
@@ -58,16 +91,14 @@ Totals::Totals(Terms& terms, std::vector<std::uint64_t> documents, Style style, 
     for (std::size_t gram = 0; gram < 2; ++gram) {
         View& view = views_[gram];
         view.class_sums.assign(classes(), 0);
-        std::vector<std::uint64_t> with;
+        Holding with;
         for (const Found& some : found) {
             view.terms += some.views[gram].terms;
             view.all += some.views[gram].all;
             for (std::size_t c = 0; c < classes(); ++c) view.class_sums[c] += some.views[gram].class_sums[c];
-            with.insert(with.end(), some.with[gram].begin(), some.with[gram].end());
+            with.add(some.with[gram]);
         }
-        // Summed in the order of size, so that the sum does not depend on the order in which terms were met.
-        std::sort(with.begin(), with.end());
-        for (const auto documents_with : with) view.spread += spread(documents_with);
+        view.spread = with.sum([this](std::uint64_t documents_with) { return spread(documents_with); });
     }
 }
 

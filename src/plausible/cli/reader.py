@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 import click
 
@@ -89,9 +88,9 @@ def reader(
 
 def _own_store() -> str:
     """The store of whoever names none."""
-    folder = Path(click.get_app_dir("plausible"))
-    folder.mkdir(parents=True, exist_ok=True)
-    return str(folder / "reader.db")
+    folder = click.get_app_dir("plausible")
+    os.makedirs(folder, exist_ok=True)
+    return os.path.join(folder, "reader.db")
 
 
 def _give(path: str, export_to: str | None, model_to: str | None) -> None:

@@ -106,7 +106,7 @@ def _entry(data: bytes, at: int) -> tuple[Member, int]:
         wide = _wide_numbers(data[extra_start : extra_start + extra])
         numbers = [next(wide) if number == _UNSAID else number for number in numbers]
     size, packed, local = numbers
-    text = data[start:extra_start].decode()
+    text = data[start:extra_start].decode("utf-8", "replace")
     return Member(text, method, size, checksum, packed, local), extra_start + extra + comment
 
 
@@ -123,5 +123,5 @@ def _wide_numbers(extra: bytes) -> Iterator[int]:
 def _unpacked(form: struct.Struct, data: bytes, at: int) -> tuple[Any, ...]:
     try:
         return form.unpack_from(data, at)
-    except struct.error:
+    except (struct.error, OverflowError):
         raise BadZip("the directory is damaged") from None
