@@ -153,9 +153,13 @@ void Weighted::lay_out(TermId id) const {
     });
 }
 
-void Weighted::lay_out() const {
+void Weighted::check_ready() const {
     totals_.check_unchanged();
     if (factors_.empty()) throw std::logic_error("the channels are not folded");
+}
+
+void Weighted::lay_out() const {
+    check_ready();
     const std::lock_guard lock(laying_out_);
     if (laid_out_) return;
     share(Table::shards, 1, totals_.threads(), [&](int, std::size_t s) {
@@ -165,8 +169,7 @@ void Weighted::lay_out() const {
 }
 
 Scorer::Summary Weighted::score_alone(Bag& bag, double* scores) const {
-    totals_.check_unchanged();
-    if (factors_.empty()) throw std::logic_error("the channels are not folded");
+    check_ready();
     const std::lock_guard lock(laying_out_);
     weights_.look_up(totals_.table(), bag, [&](TermId id) { lay_out(id); });
     return sum(bag, scores);
@@ -198,7 +201,11 @@ Scorer::Summary Weighted::sum(Bag& bag, double* scores) const {
 
 std::optional<std::vector<double>> Weighted::weights(const Bag::Term& term) const {
     std::vector<double> out(classes());
-    if (term.id().term == Shard::absent || !unit_weights(term.id(), out.data())) return std::nullopt;
+    if (term.id().term == Shard::absent) return std::nullopt;
+    check_ready();
+    const std::lock_guard lock(laying_out_);
+    if (!laid_out_) lay_out(term.id());
+    if (!laid_weights(term.id(), out.data())) return std::nullopt;
     for (double& weight : out) weight *= static_cast<double>(totals_.seen(term)) * totals_.scale();
     return out;
 }
@@ -206,6 +213,10 @@ std::optional<std::vector<double>> Weighted::weights(const Bag::Term& term) cons
 bool Weighted::unit_weights(TermId id, double* out) const {
     if (!laid_out_) lay_out();
     totals_.check_unchanged();
+    return laid_weights(id, out);
+}
+
+bool Weighted::laid_weights(TermId id, double* out) const {
     const bool gram = totals_.is_gram(totals_.part(id).text(id.term));
     const Totals::Row& here = totals_.row(id);
     if (!totals_.inside(here, gram)) return false;

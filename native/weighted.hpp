@@ -40,7 +40,7 @@ public:
     Scorer::Summary channels_without(Bag& bag, Scorer::Own own, double* scores) const;
 
     // The channels, each times its factor, become one weight for each term and class; laid out when they are first
-    // needed: all of them, or with `score_alone` those of the document.
+    // needed: all of them, or with `score_alone` and `weights` those of the document.
     void fold(const std::vector<double>& factors);
     bool laid_out() const { return laid_out_; }
 
@@ -73,8 +73,10 @@ private:
     static void add_logs(Odds odds, double x, const double* seen, std::size_t size, double* scores);
     static Odds odds(const Channel& channel, double all, double relative);
     double step(const Channel& channel, const Totals::View& view, std::size_t c) const;
+    void check_ready() const;
     void lay_out() const;
     void lay_out(TermId id) const;
+    bool laid_weights(TermId id, double* out) const;
     Scorer::Summary sum(Bag& bag, double* scores) const;
 
     const Totals& totals_;
