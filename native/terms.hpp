@@ -41,9 +41,7 @@ public:
     std::uint32_t add(const Key& key) {
         if (terms_.size() + 1 >= absent) throw std::length_error("the vocabulary is full: more than 4 billion terms");
         if (2 * (terms_.size() + 1) > slots_.size()) rehash(slots_.empty() ? 64 : 2 * slots_.size());
-        const auto term = static_cast<std::uint32_t>(terms_.size());
-        terms_.emplace_back(key, bytes_.size());
-        if (key.size > Key::inside) bytes_.insert(bytes_.end(), key.bytes, key.bytes + key.size);
+        const std::uint32_t term = append(key);
         place(key.hashed, term);
         return term;
     }
@@ -59,17 +57,16 @@ public:
     // Makes ready for change.
     void open() {
         if (!stored_) return;
-        const auto counts = std::exchange(stored_, nullptr);
-        const auto places = std::exchange(places_, {});
-        terms_.reserve(places.size());
-        for (std::uint32_t term = 0; term < places.size(); ++term) {
-            const Stored::Place& from = places[term];
-            const Key key = counts->key(from);
-            terms_.emplace_back(key, bytes_.size());
-            if (key.size > Key::inside) bytes_.insert(bytes_.end(), key.bytes, key.bytes + key.size);
-            expect_cells(term, from.cells);
-            for (std::uint32_t i = 0; i < from.cells; ++i) count(term, counts->cells[from.first + i]);
+        Shard opened;
+        opened.terms_.reserve(places_.size());
+        for (const Stored::Place& place : places_) {
+            const std::uint32_t term = opened.append(stored_->key(place));
+            opened.expect_cells(term, place.cells);
+            for (std::uint64_t i = place.first; i < place.first + place.cells; ++i) opened.count(term, stored_->cells[i]);
         }
+        opened.slots_ = std::move(slots_);
+        opened.mask_ = mask_;
+        *this = std::move(opened);
     }
 
     // The memory accesses of a look-up and of a count, asked for ahead of time.
@@ -150,7 +147,10 @@ public:
     }
 
     std::size_t memory() const {
-        return slots_.capacity() * sizeof(Slot) + terms_.capacity() * sizeof(Term) + cells_.capacity() * sizeof(Cell) + bytes_.capacity() + places_.capacity() * sizeof(Stored::Place);
+        std::size_t stored = places_.capacity() * sizeof(Stored::Place);
+        for (const Stored::Place& place : places_) stored += place.size + 1 + place.cells * sizeof(Cell);
+        return stored + slots_.capacity() * sizeof(Slot) + terms_.capacity() * sizeof(Term) + cells_.capacity() * sizeof(Cell) +
+               bytes_.capacity();
     }
 
 private:
@@ -183,6 +183,12 @@ private:
         if (mine.documents > std::numeric_limits<std::uint32_t>::max() - more.documents ||
             mine.occurrences > std::numeric_limits<std::uint64_t>::max() - more.occurrences)
             throw std::overflow_error("more than 4,294,967,295 documents of one class hold the same term");
+    }
+
+    std::uint32_t append(const Key& key) {
+        terms_.emplace_back(key, bytes_.size());
+        if (key.size > Key::inside) bytes_.insert(bytes_.end(), key.bytes, key.bytes + key.size);
+        return static_cast<std::uint32_t>(terms_.size() - 1);
     }
 
     static std::size_t room_for(std::size_t terms) { return std::bit_ceil(std::max<std::size_t>(2 * terms, 64)); }
