@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -53,6 +54,7 @@ public:
         std::uint64_t low, high, hashed;
         const char* bytes;  // of a term that does not lie in the two numbers
         std::uint32_t size;
+        std::uint32_t code;  // of a unit or two, else 0; its bytes are there once `spell` was called
         std::uint32_t term;  // its place in its shard, set by `Table::look_up`
         std::uint32_t mass;  // of the document, set by `weigh`
         std::uint64_t row;   // where its weights lie, set by `Weights::look_up`
@@ -60,6 +62,16 @@ public:
         Key key() const { return {low, high, hashed, text().data(), size}; }
         std::string_view text() const { return {size > Key::inside ? bytes : reinterpret_cast<const char*>(&low), size}; }
         TermId id() const { return {static_cast<std::uint32_t>(hashed >> 60), term}; }
+
+        void spell() {
+            if (size) return;
+            char text[8 + Key::padding];
+            const Key key = Key::padded(text, unicode::spell(code, text));
+            low = key.low;
+            high = key.high;
+            hashed = key.hashed;
+            size = key.size;
+        }
     };
 
     // What a term was in the documents that were tallied.
@@ -67,6 +79,8 @@ public:
         std::uint32_t documents = 0, occurrences = 0;
         std::uint64_t masses = 0;
     };
+
+    static constexpr std::size_t some = 4095;  // documents whose masses add up to less than 2^32
 
     // A term of the document.
     struct Term {
@@ -81,27 +95,29 @@ public:
 
     // The next document.
     void begin() {
-        for (std::size_t i = 0; i < size_; ++i) times_[present_[i]] = 0;
+        for (std::size_t i = 0; i < size_; ++i) seen_[present_[i]][0] = 0;
         size_ = 0;
         tokens_ = 0;
     }
 
     // No term, and nothing tallied.
     void clear() {
-        if (16 * known_ > slots_.size()) {
-            std::fill(slots_.begin(), slots_.end(), Slot{});
+        if (16 * known_ > slots_.size() + codes_.size()) {
+            if (spelled_) std::fill(slots_.begin(), slots_.end(), Slot{});
+            if (coded_) std::fill(codes_.begin(), codes_.end(), Slot{});
         } else {
             for (std::uint32_t e = 0; e < known_; ++e) {
-                std::size_t i = entries_[e].hashed & mask_;
-                while (slots_[i].entry != e) i = (i + 1) & mask_;
-                slots_[i] = {};
+                auto& slots = entries_[e].code ? codes_ : slots_;
+                std::size_t i = entries_[e].code ? place(entries_[e].code) : entries_[e].hashed & mask_;
+                while (slots[i].entry != e) i = (i + 1) & (slots.size() - 1);
+                slots[i] = {};
             }
         }
-        if (coded_) std::fill(codes_.begin(), codes_.end(), Slot{});
-        coded_ = 0;
+        coded_ = spelled_ = 0;
         long_.clear();
+        sums_.clear();
         known_ = size_ = looked_up_ = 0;
-        tallied_ = 0;
+        tallied_ = documents_ = 0;
     }
 
     // One token; `Key::padding` bytes can be read behind it.
@@ -128,14 +144,20 @@ public:
         }
     }
 
-    // Characters of an unspaced script, each of three bytes in UTF-8, and the pairs that they make.
+    // A unit, or two that are neighbours.
+    void unit(std::uint32_t code) {
+        ++tokens_;
+        note(find_unit(code), size_);
+    }
+
+    // Units, and the pairs that they make.
     template <class Char>
     void units(const Char* text, std::size_t number) {
         std::size_t size = size_;  // in a register
         note(find_unit(text[0]), size);
         for (std::size_t i = 1; i < number; ++i) {
             note(find_unit(text[i]), size);
-            note(find_unit(static_cast<std::uint32_t>(text[i - 1]) << 16 | text[i]), size);
+            note(find_unit(unicode::pair(text[i - 1], text[i])), size);
         }
         size_ = size;
         tokens_ += 2 * number - 1;
@@ -144,26 +166,35 @@ public:
     // Gives each term of the document its mass; with `pairs`, terms that hold a blank are n-grams, with a norm of their own.
     void weigh(bool pairs) {
         const Norms norms = measure(pairs);
-        for (std::size_t i = 0; i < size_; ++i) entries_[present_[i]].mass = mass((*this)[i], norms, pairs);
+        for (std::size_t i = 0; i < size_; ++i) {
+            const Term term = (*this)[i];
+            entries_[present_[i]].mass = mass(term.times, norms[pairs && is_gram(term)]);
+        }
     }
 
     // Weighs the document, adds it to the sums, and begins the next one.
     void tally(bool pairs) {
+        if (++documents_ % some == 0) settle();
         const Norms norms = measure(pairs);
         tallied_ += tokens_;
+        std::array<std::array<Seen, steps>, 2> step;  // from a document to the next, where it has the term so many times
+        std::array<std::uint32_t, 2> made{};
         for (std::size_t i = 0; i < size_; ++i) {
-            const Term term = (*this)[i];
-            Sum& sum = sums_[present_[i]];
-            ++sum.documents;
-            sum.occurrences += term.times;
-            sum.masses += mass(term, norms, pairs);
-            times_[present_[i]] = 0;
+            Seen& seen = seen_[present_[i]];
+            const bool gram = pairs && is_gram((*this)[i]);
+            const std::uint32_t times = seen[0];
+            if (times >= steps) {
+                seen += after(times, norms[gram]);
+                continue;
+            }
+            for (; made[gram] <= times; ++made[gram]) step[gram][made[gram]] = after(made[gram], norms[gram]);
+            seen += step[gram][times];
         }
         size_ = 0;
         tokens_ = 0;
     }
 
-    static constexpr double unit = 1 << 20;
+    static constexpr double mass_unit = 1 << 20;
     static constexpr std::size_t damped_size = 64;
     static const double* damped_table() {
         static const auto logs = [] {
@@ -173,6 +204,10 @@ public:
         }();
         return logs.data();
     }
+    static double squared(std::uint32_t times) {
+        const double x = damped(times);
+        return x * x;
+    }
     static double damped(std::uint32_t times) {
         return times < damped_size ? damped_table()[times] : std::log1p(static_cast<double>(times));
     }
@@ -181,50 +216,77 @@ public:
     // The terms of the document, in the order of their first occurrence.
     std::size_t size() const { return size_; }
     std::uint64_t tokens() const { return tokens_; }
-    Term operator[](std::size_t i) const { return {entries_[present_[i]], times_[present_[i]]}; }
+    Term operator[](std::size_t i) const { return {entries_[present_[i]], seen_[present_[i]][0]}; }
 
     // All terms since `clear`; `begin` would add to those that are full.
     std::size_t known() const { return known_; }
     const Entry& entry(std::size_t i) const { return entries_[i]; }
-    const Sum& sum(std::size_t i) const { return sums_[i]; }
+    void spell(std::size_t first) {
+        for (std::size_t e = first; e < known_; ++e) entries_[e].spell();
+    }
+    Sum sum(std::size_t i) const {
+        const Seen& seen = seen_[i];
+        const Sum before = i < sums_.size() ? sums_[i] : Sum{};
+        return {before.documents + seen[1], before.occurrences + seen[2], before.masses + seen[3]};
+    }
     bool full() const { return known_ > many || tallied_ > 1u << 30; }
 
     // Calls use(entries, number) for the terms that have come since the last call.
     template <class Use>
     void each_new(Use&& use) {
+        spell(looked_up_);
         if (looked_up_ < known_) use(entries_.data() + looked_up_, known_ - looked_up_);
         looked_up_ = known_;
     }
 
 private:
+    static constexpr std::uint32_t steps = 16;
     static constexpr std::uint32_t nothing = static_cast<std::uint32_t>(-1);
     struct Slot {
         std::uint32_t tag = 0, entry = nothing;
     };
 
+    // Of an entry: its times in the document, and what was tallied of documents, occurrences and masses; added at once.
+    using Seen = std::uint32_t __attribute__((vector_size(16)));
+
+    // Moves what was tallied to where there is room for more.
+    void settle() {
+        sums_.resize(known_);
+        for (std::size_t e = 0; e < known_; ++e) {
+            sums_[e] = sum(e);
+            seen_[e] = Seen{seen_[e][0]};
+        }
+    }
+
     using Norms = std::array<double, 2>;  // of words and of n-grams: what a damped number is multiplied by
 
     Norms measure(bool pairs) const {
         Norms norms{};
-        for (std::size_t i = 0; i < size_; ++i) {
-            const Term term = (*this)[i];
-            const double x = damped(term.times);
-            norms[pairs && is_gram(term)] += x * x;
-        }
-        for (double& n : norms) n = n > 0 ? unit / std::sqrt(n) : 0;
+        if (pairs)
+            for (std::size_t i = 0; i < size_; ++i) {
+                const Term term = (*this)[i];
+                norms[is_gram(term)] += squared(term.times);
+            }
+        else norms[0] = std::accumulate(present_.begin(), present_.begin() + size_, 0.0, [&](double sum, std::uint32_t entry) {
+            return sum + squared(seen_[entry][0]);
+        });
+        for (double& n : norms) n = n > 0 ? mass_unit / std::sqrt(n) : 0;
         return norms;
     }
 
-    static std::uint32_t mass(const Term& term, const Norms& norms, bool pairs) {
-        return static_cast<std::uint32_t>(std::llrint(damped(term.times) * norms[pairs && is_gram(term)]));
+    static std::uint32_t mass(std::uint32_t times, double norm) {
+        return static_cast<std::uint32_t>(std::llrint(damped(times) * norm));
     }
+
+    // What is added for a document that has the term so many times, when the next one begins.
+    static Seen after(std::uint32_t times, double norm) { return Seen{0 - times, 1, times, mass(times, norm)}; }
 
     static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed >> 24); }
 
     // An occurrence of a term in the document, which had `size` terms.
     INLINE void note(std::uint32_t entry, std::size_t& size) {
         present_[size] = entry;
-        size += times_[entry]++ == 0;
+        size += seen_[entry][0]++ == 0;
     }
 
     INLINE std::uint32_t find_or_add(const Key& key) {
@@ -238,19 +300,35 @@ private:
     }
 
     [[gnu::noinline]] std::uint32_t add(const Key& key, std::size_t slot) {
-        if (known_ == entries_.size()) {
-            widen();
-            for (slot = key.hashed & mask_; slots_[slot].entry != nothing;) slot = (slot + 1) & mask_;
+        if (2 * ++spelled_ > slots_.size()) {
+            slots_.assign(2 * slots_.size(), Slot{});
+            mask_ = slots_.size() - 1;
+            for (std::uint32_t e = 0; e < known_; ++e)
+                if (!entries_[e].code) slots_[vacant(entries_[e].hashed)] = {tag(entries_[e].hashed), e};
+            slot = vacant(key.hashed);
         }
         const char* bytes = key.size > Key::inside ? long_.keep(key.bytes, key.size) : nullptr;
-        entries_[known_] = {key.low, key.high, key.hashed, bytes, key.size, 0, 0, 0};
-        sums_[known_] = {};
-        times_[known_] = 0;
         slots_[slot] = {tag(key.hashed), static_cast<std::uint32_t>(known_)};
+        return enter({key.low, key.high, key.hashed, bytes, key.size, 0, 0, 0, 0});
+    }
+
+    std::size_t vacant(std::uint64_t hashed) const {
+        std::size_t i = hashed & mask_;
+        while (slots_[i].entry != nothing) i = (i + 1) & mask_;
+        return i;
+    }
+
+    std::uint32_t enter(const Entry& entry) {
+        if (known_ == entries_.size()) {
+            entries_.resize(2 * known_);
+            seen_.resize(2 * known_);
+            present_.resize(2 * known_ + 1);
+        }
+        entries_[known_] = entry;
+        seen_[known_] = Seen{};
         return static_cast<std::uint32_t>(known_++);
     }
 
-    // A character, or two, as a number; codes_ leads from there to the entry with no look at its bytes.
     INLINE std::uint32_t find_unit(std::uint32_t code) {
         for (std::size_t i = place(code);; i = (i + 1) & (codes_.size() - 1)) {
             const Slot slot = codes_[i];
@@ -260,18 +338,14 @@ private:
     }
 
     [[gnu::noinline]] std::uint32_t meet(std::uint32_t code) {
-        char bytes[8 + Key::padding];
-        std::size_t size = code >> 16 ? unicode::encode(code >> 16, bytes) : 0;
-        size += unicode::encode(code & 0xFFFF, bytes + size);
-        const std::uint32_t entry = find_or_add(Key::padded(bytes, size));
-        if (4 * ++coded_ > codes_.size()) {
+        if (2 * ++coded_ > codes_.size()) {
             const auto before = std::exchange(codes_, Array<Slot>(2 * codes_.size()));
             --code_shift_;
             for (const Slot& slot : before)
                 if (slot.entry != nothing) keep(slot);
         }
-        keep({code, entry});
-        return entry;
+        keep({code, static_cast<std::uint32_t>(known_)});
+        return enter({0, 0, 0, nullptr, 0, code, 0, 0, 0});
     }
 
     void keep(const Slot& slot) {
@@ -282,30 +356,16 @@ private:
 
     std::size_t place(std::uint32_t code) const { return code * 0x9E3779B1u >> code_shift_; }
 
-    void widen() {
-        entries_.resize(2 * entries_.size());
-        sums_.resize(entries_.size());
-        times_.resize(entries_.size());
-        present_.resize(entries_.size() + 1);
-        slots_.assign(2 * slots_.size(), Slot{});
-        mask_ = slots_.size() - 1;
-        for (std::uint32_t e = 0; e < known_; ++e) {
-            std::size_t i = entries_[e].hashed & mask_;
-            while (slots_[i].entry != nothing) i = (i + 1) & mask_;
-            slots_[i] = {tag(entries_[e].hashed), e};
-        }
-    }
-
     Array<Slot> slots_ = Array<Slot>(1024);
     std::size_t mask_ = 1023;
     Array<Entry> entries_ = Array<Entry>(512);
-    Array<Sum> sums_ = Array<Sum>(512);                      // of the entries
-    Array<std::uint32_t> times_ = Array<std::uint32_t>(512);  // in the document
+    Array<Seen> seen_ = Array<Seen>(512);
+    Array<Sum> sums_;  // of the entries in the documents before the last few
     std::vector<std::uint32_t> present_ = std::vector<std::uint32_t>(513);  // entries of the document's terms
-    Array<Slot> codes_ = Array<Slot>(1024);  // by the numbers of units; the tag is the number
+    Array<Slot> codes_ = Array<Slot>(1024);  // by the codes of units, which are the tags
     int code_shift_ = 32 - 10;
-    std::size_t coded_ = 0;
     Store long_;
+    std::size_t spelled_ = 0, coded_ = 0;  // entries in `slots_` and in `codes_`
     std::size_t known_ = 0, size_ = 0, looked_up_ = 0;
-    std::uint64_t tokens_ = 0, tallied_ = 0;
+    std::uint64_t tokens_ = 0, tallied_ = 0, documents_ = 0;
 };

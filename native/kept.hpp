@@ -31,7 +31,7 @@ public:
             ++with_[term];
             squares += Bag::damped(bag[i].times) * Bag::damped(bag[i].times);
         }
-        norms_.push_back(squares > 0 ? Bag::unit / std::sqrt(squares) : 0);
+        norms_.push_back(squares > 0 ? Bag::mass_unit / std::sqrt(squares) : 0);
         starts_.push_back(entries_.size());
         tokens_.push_back(bag.tokens());
     }
@@ -82,7 +82,7 @@ public:
             constexpr double whole = 1ull << 52;  // what is added to it is rounded to a whole number
             return sum(weights, i, scores, classes, [norm, damped = Bag::damped_table()](std::uint32_t times) {
                 const double x = times < Bag::damped_size ? damped[times] : Bag::damped(times);
-                return ((x * norm + whole) - whole) / Bag::unit;
+                return ((x * norm + whole) - whole) / Bag::mass_unit;
             });
         };
         const double known = weights.classes == 2 ? any(std::integral_constant<std::size_t, 2>()) : any(weights.classes);

@@ -193,15 +193,15 @@ struct TokenList {
         for (std::size_t i = 0; i < number; ++i, edges += 2)
             (*this)(text + edges[0], token_size(text + edges[0], edges[1] - edges[0], longest));
     }
+    void unit(std::uint32_t code) {
+        char bytes[8];
+        (*this)(bytes, unicode::spell(code, bytes));
+    }
     template <class Char>
     void units(const Char* text, std::size_t number) {
-        char bytes[8];
-        for (std::size_t i = 0, size = 0, before; i < number; ++i) {
-            before = size;
-            size = unicode::encode(text[i], bytes + before);
-            (*this)(bytes + before, size);
-            if (i) (*this)(bytes, before + size);
-            std::memmove(bytes, bytes + before, size);
+        for (std::size_t i = 0; i < number; ++i) {
+            unit(text[i]);
+            if (i) unit(unicode::pair(text[i - 1], text[i]));
         }
     }
 };

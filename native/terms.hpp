@@ -299,7 +299,8 @@ public:
     }
 
     // Adds what was tallied of documents of one class. Several threads may add at a time, and begin with other shards.
-    void add(const Bag& bag, std::uint32_t label, std::size_t thread) {
+    void add(Bag& bag, std::uint32_t label, std::size_t thread) {
+        bag.spell(0);
         std::array<std::uint32_t, shards + 1> ends{};
         for (std::size_t e = 0; e < bag.known(); ++e) ++ends[shard_of(bag.entry(e).hashed) + 1];
         std::partial_sum(ends.begin(), ends.end(), ends.begin());

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ascii.hpp"
@@ -41,9 +42,9 @@ private:
     std::size_t current_ = 0, used_ = 0;
 };
 
-// Calls sink(bytes, length) for each token of a text, as UTF-8, or sink.words for several (as AsciiWords does), or
-// sink.units for characters of an unspaced script, of which each is a token and so is each pair. Behind the bytes
-// `Key::padding` more can be read.
+// Calls sink(bytes, length) for each token of a text, as UTF-8, or sink.words for several (as AsciiWords does). A token that
+// is a unit, or two, is never given as bytes but by sink.unit(code), or by sink.units for several units, of which each is
+// a token and so is each pair. Behind the bytes `Key::padding` more can be read.
 template <class Sink>
 class Tokeniser {
 public:
@@ -70,7 +71,11 @@ public:
         begin();
         start(nullptr, 0);
         while (p < end) {
-            if (unit_ == none && !size_ && (p = units(words(p, end), end)) == end) break;
+            if (unit_ == none && !size_) {
+                const Char* const from = std::exchange(p, units(words(p, end), end));
+                if (p == end) break;
+                if (p != from && unit_ == none) continue;
+            }
             const Char c = *p++;
             const auto& record = unicode::record(c);
             switch (kind(record.kind)) {
@@ -177,8 +182,7 @@ private:
         return last;
     }
 
-    // Takes in units of an unspaced script, and single separators between them; one with a mark behind it needs a closer
-    // look.
+    // Takes in units of an unspaced script, and separators between them; one with a mark behind it needs a closer look.
     template <class Char>
     const Char* units(const Char* p, const Char* end) {
         using unicode::bit, unicode::Kind;
@@ -198,7 +202,8 @@ private:
                 append(*last, unicode::record(*last));
                 return last + 1;
             }
-            p = last < end && next == bit(Kind::separator) ? last + 1 : last;
+            p = last;
+            while (p < end && unicode::letter(*p).kind == bit(Kind::separator)) ++p;
         }
         return p;
     }
@@ -262,9 +267,18 @@ private:
         words_.clear();
         const char* unit = token_ + unit_;
         const std::size_t size = size_ - unit_;
-        sink_(unit, size);
-        if (prior_ != none) sink_(token_ + prior_, size_ - prior_);
+        const std::uint32_t code = unicode::code_of(unit, size);
+        put(code, unit, size);
+        if (prior_ != none) {
+            const std::uint32_t before = unicode::code_of(token_ + prior_, unit_ - prior_);
+            put(before && code ? unicode::pair(before, code) : 0, token_ + prior_, size_ - prior_);
+        }
         start(unit, size);  // the next pair begins with it
+    }
+
+    void put(std::uint32_t code, const char* bytes, std::size_t size) {
+        if (code) sink_.unit(code);
+        else sink_(bytes, size);
     }
 
     void end_run() {

@@ -69,7 +69,7 @@ public:
 
     std::uint64_t seen(const Cell& cell) const { return style_.raw ? cell.occurrences : cell.mass; }
     std::uint64_t seen(const Bag::Term& term) const { return style_.raw ? term.times : term.mass(); }
-    double scale() const { return style_.raw ? 1 : 1 / Bag::unit; }
+    double scale() const { return style_.raw ? 1 : 1 / Bag::mass_unit; }
     double relative(const Row& row, bool gram) const { return relative(spread(row.with), collected_, views_[gram]); }
     double per_document(std::size_t label) const { return per_document_[label]; }
 

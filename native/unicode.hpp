@@ -84,8 +84,18 @@ inline const Letter& letter(char32_t c) {
     return page[c % 128];
 }
 
-// A character of an unspaced script that takes three bytes and is not folded: a unit of its own.
-inline bool is_unit(char32_t c) { return c - ideographs[0] <= ideographs[1] - ideographs[0] || letter(c).kind == bit(Kind::unspaced); }
+// A character of an unspaced script that takes three bytes and is not folded: a unit of its own. Its number is its code,
+// and two that are neighbours have one, too.
+inline bool is_ideograph(char32_t c) { return c - ideographs[0] <= ideographs[1] - ideographs[0]; }
+inline bool is_unit(char32_t c) { return is_ideograph(c) || letter(c).kind == bit(Kind::unspaced); }
+
+constexpr std::uint32_t pair(char32_t first, char32_t second) { return static_cast<std::uint32_t>(first << 16 | second); }
+
+// The UTF-8 of a unit or two.
+inline std::size_t spell(std::uint32_t code, char* out) {
+    const std::size_t first = code >> 16 ? encode(code >> 16, out) : 0;
+    return first + encode(code & 0xFFFF, out + first);
+}
 
 // One code point of well-formed UTF-8; `p` moves behind it.
 inline char32_t decode(const char*& p) {
@@ -95,6 +105,13 @@ inline char32_t decode(const char*& p) {
     char32_t c = lead & (0x3F >> more);
     for (int i = 0; i < more; ++i) c = (c << 6) | (static_cast<unsigned char>(*p++) & 0x3F);
     return c;
+}
+
+// The code of what is one unit, else 0.
+inline std::uint32_t code_of(const char* text, std::size_t size) {
+    if (size != 3) return 0;
+    const char32_t c = decode(text);
+    return is_unit(c) ? c : 0;
 }
 
 // Whether a term has `length` code points, or holds a character of an unspaced script.
