@@ -145,6 +145,30 @@ def _add_vowpal_wabbit(train, labels, test, learn, classify) -> None:  # type: i
     classify["vowpal wabbit"] = lambda: [workspace.predict(line(text)) for text in test]
 
 
+def two_threads() -> None:
+    """Two threads against one, in a process that has no other library's threads."""
+    train, labels, test, _ = newsgroups()
+
+    def book(threads: int) -> plausible.Model:
+        model = plausible.learn(train, labels, threads=threads, **PLAIN)
+        _ = model.scorer
+        return model
+
+    model = book(1)
+    learn = interleaved({name: lambda n=n: book(n) for name, n in (("one", 1), ("two", 2))})
+    classify = interleaved(
+        {name: lambda n=n: plausible.classify(model, test, n).labels for name, n in (("one", 1), ("two", 2))}
+    )
+    show(
+        "Two threads against one, in a process of their own",
+        ["", "one thread s", "two threads s", "faster by"],
+        [
+            [name, f"{spent['one']:.3f}", f"{spent['two']:.3f}", f"{spent['one'] / spent['two']:.2f}"]
+            for name, spent in (("learn", learn), ("classify", classify))
+        ],
+    )
+
+
 def other_scripts() -> None:
     table = parquet.read_table(DATA / "multilingual" / "sib200_20langs.parquet").to_pydict()
     rows = list(zip(table["lang"], table["text"], table["label"], strict=True))
@@ -261,8 +285,12 @@ def many_classes() -> None:
 
 
 if __name__ == "__main__":
+    if "--two-threads" in sys.argv:
+        two_threads()
+        sys.exit()
     print(f"plausible {plausible.__version__}, {os.cpu_count()} processors, medians of {RUNS} runs")
     speed_beside_peers()
+    subprocess.run([sys.executable, *sys.argv, "--two-threads"], check=True)
     other_scripts()
     one_file()
     stream()

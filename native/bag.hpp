@@ -48,7 +48,8 @@ struct TermId {
 // in the second cache, where the vocabulary does not.
 class Bag {
 public:
-    static constexpr std::size_t many = 1 << 15;  // with more terms than these it is better begun anew
+    // With more terms than these it is better begun anew: to count, and to score, which has their weights beside them.
+    static constexpr std::size_t most_counted = 1 << 15, most_scored = 1 << 14;
 
     struct alignas(64) Entry {
         std::uint64_t low, high, hashed;
@@ -229,7 +230,7 @@ public:
         const Sum before = i < sums_.size() ? sums_[i] : Sum{};
         return {before.documents + seen[1], before.occurrences + seen[2], before.masses + seen[3]};
     }
-    bool full() const { return known_ > many || tallied_ > 1u << 30; }
+    bool full(std::size_t most) const { return known_ > most || tallied_ > 1u << 30; }
 
     // Calls use(entries, number) for the terms that have come since the last call.
     template <class Use>

@@ -60,7 +60,7 @@ public:
             const auto thread = static_cast<std::size_t>(worker);
             const std::size_t text = order.empty() ? i : order[i];
             Bag& bag = bags[thread];
-            if (label[thread] != labels[text] || bag.full()) add(thread);
+            if (label[thread] != labels[text] || bag.full(Bag::most_counted)) add(thread);
             label[thread] = labels[text];
             texts.run(text, tokenisers[thread]);
             bag.tally(grams());

@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "ascii.hpp"
@@ -72,7 +71,9 @@ public:
         start(nullptr, 0);
         while (p < end) {
             if (unit_ == none && !size_) {
-                const Char* const from = std::exchange(p, units(words(p, end), end));
+                const Char* const from = p;
+                p = units(p, end);
+                if (unit_ == none && p < end) p = words(p, end);
                 if (p == end) break;
                 if (p != from && unit_ == none) continue;
             }

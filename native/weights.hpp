@@ -116,7 +116,8 @@ public:
                 const auto here = std::bit_cast<Row>(term.entry.row);
                 if (!here.size) continue;
                 const Part part{weights(term.id().shard, here), factor(term), here.size};
-                for (const int line : {0, 64, 128}) __builtin_prefetch(reinterpret_cast<const char*>(part.weights) + line);
+                const std::size_t last = (here.dense ? width() : 2 * here.size) - 1;
+                for (const std::size_t line : {0, 8, 16}) __builtin_prefetch(part.weights + std::min(line, last));
                 dense[denses] = part;
                 sparse[sparses] = part;
                 denses += here.dense;
