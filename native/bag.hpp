@@ -48,9 +48,6 @@ struct TermId {
 // in the second cache, where the vocabulary does not.
 class Bag {
 public:
-    // With more terms than these it is better begun anew: to count, and to score, which has their weights beside them.
-    static constexpr std::size_t most_counted = 1 << 15, most_scored = 1 << 14;
-
     struct alignas(64) Entry {
         std::uint64_t low, high, hashed;
         const char* bytes;  // of a term that does not lie in the two numbers
@@ -222,20 +219,24 @@ public:
     // All terms since `clear`; `begin` would add to those that are full.
     std::size_t known() const { return known_; }
     const Entry& entry(std::size_t i) const { return entries_[i]; }
-    void spell(std::size_t first) {
-        for (std::size_t e = first; e < known_; ++e) entries_[e].spell();
+    const Entry& spelled(std::size_t i) {
+        entries_[i].spell();
+        return entries_[i];
     }
     Sum sum(std::size_t i) const {
         const Seen& seen = seen_[i];
         const Sum before = i < sums_.size() ? sums_[i] : Sum{};
         return {before.documents + seen[1], before.occurrences + seen[2], before.masses + seen[3]};
     }
-    bool full(std::size_t most) const { return known_ > most || tallied_ > 1u << 30; }
+
+    // Whether it is better begun anew, to score or to count. To count a unit again its entry is not read, so there may be more.
+    bool full() const { return known_ > 1 << 14; }
+    bool full_of_counts() const { return spelled_ > 1 << 15 || coded_ > 1 << 17 || tallied_ > 1 << 30; }
 
     // Calls use(entries, number) for the terms that have come since the last call.
     template <class Use>
     void each_new(Use&& use) {
-        spell(looked_up_);
+        for (std::size_t e = looked_up_; e < known_; ++e) entries_[e].spell();
         if (looked_up_ < known_) use(entries_.data() + looked_up_, known_ - looked_up_);
         looked_up_ = known_;
     }

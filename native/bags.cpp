@@ -35,7 +35,7 @@ public:
         share(texts.size(), 16, threads, [&](int thread, std::size_t i) {
             Reader& reader = *readers_[static_cast<std::size_t>(thread)];
             Bag& bag = reader.bag;
-            if (bag.full(Bag::most_counted)) bag.clear();
+            if (bag.full()) bag.clear();
             bag.begin();
             texts.run(i, tokenisers[static_cast<std::size_t>(thread)]);
             bag.each_new([&](Bag::Entry* entries, std::size_t number) {

@@ -26,7 +26,7 @@ void each_text(const Texts& texts, const TokenRules& rules, int threads, Use&& u
     for (auto& bag : bags) tokenisers.emplace_back(rules, bag);
     share(texts.size(), 16, threads, [&](int thread, std::size_t i) {
         Bag& bag = bags[static_cast<std::size_t>(thread)];
-        if (bag.full(Bag::most_scored)) bag.clear();
+        if (bag.full()) bag.clear();
         bag.begin();
         texts.run(i, tokenisers[static_cast<std::size_t>(thread)]);
         use(bag, i);

@@ -14,7 +14,7 @@ void add(Kept& kept, nb::handle documents) {
     Tokeniser<Bag> tokeniser(kept.rules(), bag);
     const nb::gil_scoped_release release;
     for (std::size_t i = 0; i < texts.size(); ++i) {
-        if (bag.full(Bag::most_counted)) bag.clear();
+        if (bag.full()) bag.clear();
         bag.begin();
         texts.run(i, tokeniser);
         kept.add(bag);

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "arrays.hpp"
 #include "module.hpp"
 #include "terms_object.hpp"
 
@@ -65,7 +66,16 @@ std::vector<std::uint32_t> to_labels(const std::vector<std::int64_t>& labels) {
     return out;
 }
 
-void count(Terms& terms, nb::handle documents, const std::vector<std::int64_t>& labels, int threads) {
+// A buffer of int32 is read as it is; other numbers become Python's first.
+std::vector<std::uint32_t> to_labels(nb::handle labels) {
+    arrays::In<std::int32_t, 1> codes;
+    if (!nb::try_cast(labels, codes, false)) return to_labels(nb::cast<std::vector<std::int64_t>>(labels));
+    if (codes.size() && *std::min_element(codes.data(), codes.data() + codes.size()) < 0)
+        throw nb::value_error("a class index is out of range");
+    return {codes.data(), codes.data() + codes.size()};
+}
+
+void count(Terms& terms, nb::handle documents, nb::handle labels, int threads) {
     const Texts texts(documents);
     const auto classes = to_labels(labels);
     if (classes.size() != texts.size()) throw nb::value_error("texts and labels must be of one length");

@@ -300,9 +300,8 @@ public:
 
     // Adds what was tallied of documents of one class. Several threads may add at a time, and begin with other shards.
     void add(Bag& bag, std::uint32_t label, std::size_t thread) {
-        bag.spell(0);
         std::array<std::uint32_t, shards + 1> ends{};
-        for (std::size_t e = 0; e < bag.known(); ++e) ++ends[shard_of(bag.entry(e).hashed) + 1];
+        for (std::size_t e = 0; e < bag.known(); ++e) ++ends[shard_of(bag.spelled(e).hashed) + 1];
         std::partial_sum(ends.begin(), ends.end(), ends.begin());
         std::vector<std::uint32_t> order(bag.known());
         auto next = ends;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <numeric>
 #include <string>
 
@@ -60,7 +62,7 @@ public:
             const auto thread = static_cast<std::size_t>(worker);
             const std::size_t text = order.empty() ? i : order[i];
             Bag& bag = bags[thread];
-            if (label[thread] != labels[text] || bag.full(Bag::most_counted)) add(thread);
+            if (label[thread] != labels[text] || bag.full_of_counts()) add(thread);
             label[thread] = labels[text];
             texts.run(text, tokenisers[thread]);
             bag.tally(grams());
@@ -140,7 +142,16 @@ private:
         if (std::is_sorted(labels.begin(), labels.end())) return order;
         order.resize(labels.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return labels[a] < labels[b]; });
+        std::vector<std::size_t> before(labels.size());
+        const std::uint32_t last = *std::max_element(labels.begin(), labels.end());
+        for (int bits = 0; bits < 32 && last >> bits; bits += 8) {  // by each byte of the labels
+            const auto byte = [&](std::size_t i) { return labels[i] >> bits & 0xFF; };
+            std::array<std::size_t, 257> next{};
+            for (const std::size_t i : order) ++next[byte(i) + 1];
+            std::partial_sum(next.begin(), next.end(), next.begin());
+            order.swap(before);
+            for (const std::size_t i : before) order[next[byte(i)]++] = i;
+        }
         return order;
     }
 
