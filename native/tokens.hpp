@@ -71,11 +71,12 @@ public:
         start(nullptr, 0);
         while (p < end) {
             if (unit_ == none && !size_) {
-                const Char* const from = p;
-                p = units(p, end);
-                if (unit_ == none && p < end) p = words(p, end);
+                const Char* from;
+                do {
+                    from = words(p, end);
+                    p = units(from, end);
+                } while (p != from && unit_ == none);
                 if (p == end) break;
-                if (p != from && unit_ == none) continue;
             }
             const Char c = *p++;
             const auto& record = unicode::record(c);

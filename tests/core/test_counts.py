@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 
@@ -63,6 +64,30 @@ def test_threads_give_the_same_bytes(folder: Path) -> None:
     labels = [f"class {chance.randrange(50)}" for _ in documents]
     one = file_of(learned(documents, labels, 1), folder)
     assert one == file_of(learned(documents, labels, 2), folder) == file_of(learned(documents, labels, 7), folder)
+
+
+def test_many_classes_in_any_order_give_the_same_bytes(folder: Path) -> None:
+    chance = random.Random(0)
+    pairs = [(f"w{chance.randrange(90)} 中文", f"class {chance.randrange(700)}") for _ in range(3000)]
+    files = [file_of(learned([d for d, _ in order], [c for _, c in order]), folder) for order in (pairs, sorted(pairs))]
+    assert files[0] == files[1]
+
+
+def test_many_documents_of_a_class_give_the_same_bytes(folder: Path) -> None:
+    """The masses of one term add up to more than 2**32."""
+    documents = ["中", "w", "中 中 w"] * 4000
+    whole = learned(documents, ["x"] * len(documents))
+    parts = [learned(documents[i : i + 1000], ["x"] * 1000) for i in range(0, len(documents), 1000)]
+    assert file_of(whole, folder) == file_of(merge(*parts), folder)
+
+
+@pytest.mark.parametrize("times", [1, 2, 15, 16, 17, 63, 64, 1000])
+def test_masses(times: int) -> None:
+    terms = Tokens().terms()
+    terms.count(["a " * times + "中"], [0])
+    damped = [math.log1p(times), math.log1p(1)]
+    kind, masses = terms.export([0])["masses"]
+    assert list(memoryview(masses).cast({"u4": "I"}[kind])) == [round(2**20 * x / math.hypot(*damped)) for x in damped]
 
 
 @given(collections(most=12))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 import naive
 import pytest
 import unicodedata2 as ucd
@@ -173,6 +175,30 @@ def test_counted_as_cut(documents: list[str], threads: int) -> None:
         cuts = [cut(document) for document in documents]
         assert holding == sum(token in one for one in cuts)
         assert occurrences == sum(one.count(token) for one in cuts)
+
+
+@pytest.mark.parametrize(
+    "text", ["中文 中\u200d文 中' 文\u200d", "中\u200d文 中文", "がかき か\u3099かき", "か\u3099 が豈 \uf900"]
+)
+def test_a_character_that_is_looked_at_closely_is_the_same_term(text: str) -> None:
+    terms = Tokens().terms()
+    terms.count([text, text], [0, 0])
+    for token, times in Counter(naive.tokens(text)).items():
+        assert terms.row(token) == [(0, (2, 2 * times))]
+
+
+def test_more_distinct_characters_and_pairs_than_are_tallied_together() -> None:
+    characters = list(map(chr, range(0x4E00, 0x9F00)))
+    documents = []
+    for seed in range(8):
+        random.Random(seed).shuffle(characters)
+        documents.append("".join(characters))
+    together, apart = Tokens().terms(), Tokens().terms()
+    together.count(documents, [0] * 8)
+    for document in documents:
+        apart.count([document], [0])
+    assert together.row("一") == [(0, (8, 8))]
+    assert together.export([0]) == apart.export([0])
 
 
 def test_many_distinct_terms_in_one_document() -> None:
