@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+
 import naive
 import pytest
 import unicodedata2 as ucd
