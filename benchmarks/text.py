@@ -112,6 +112,44 @@ def speed_beside_peers() -> None:
 PLAIN: dict[str, object] = {"model": "book"}
 
 
+def cost_of_models() -> None:
+    """What is learned beside the counts of words: calibration, and a model that is chosen."""
+    train, labels, _, _ = newsgroups()
+    models: dict[str, dict[str, object]] = {
+        "--model book": PLAIN,
+        "--model book --ngrams 1-2": PLAIN | {"ngrams": (1, 2)},
+        "the default": {},
+        "--model auto": {"model": "auto"},
+    }
+    busy: dict[str, list[float]] = {name: [] for name in models}
+
+    def job(name: str) -> Callable[[], object]:
+        def learn() -> None:
+            start = time.process_time()
+            plausible.learn(train, labels, threads=2, **models[name])
+            busy[name].append(time.process_time() - start)
+
+        return learn
+
+    wall = interleaved({name: job(name) for name in models})
+    processor = {name: statistics.median(spent) for name, spent in busy.items()}
+    book, default = "--model book", "the default"
+    show(
+        "20 Newsgroups by date, learned with 2 threads",
+        ["", "seconds", "processor seconds", "of the book's", "of the default's"],
+        [
+            [
+                name,
+                f"{wall[name]:.2f}",
+                f"{processor[name]:.2f}",
+                f"{processor[name] / processor[book]:.1f}",
+                f"{processor[name] / processor[default]:.1f}",
+            ]
+            for name in models
+        ],
+    )
+
+
 def _add_scikit_learn(train, labels, test, learn, classify) -> None:  # type: ignore[no-untyped-def]
     try:
         from sklearn.feature_extraction.text import CountVectorizer
@@ -291,6 +329,7 @@ if __name__ == "__main__":
     print(f"plausible {plausible.__version__}, {os.cpu_count()} processors, medians of {RUNS} runs")
     speed_beside_peers()
     subprocess.run([sys.executable, *sys.argv, "--two-threads"], check=True)
+    cost_of_models()
     other_scripts()
     one_file()
     stream()

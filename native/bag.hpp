@@ -12,30 +12,41 @@
 #include <utility>
 #include <vector>
 
+#include "grams.hpp"
 #include "keys.hpp"
 #include "memory.hpp"
 #include "unicode.hpp"
 #include "wide.hpp"
 
-// Bytes that stay where they are until `clear`.
+// Bytes that stay where they are until `clear`, after which their memory is used again.
 class Store {
 public:
-    const char* keep(const char* bytes, std::size_t size) {
-        if (blocks_.empty() || used_ + size > room_) {
-            room_ = std::max<std::size_t>(size, 1 << 16);
-            blocks_.push_back(std::make_unique<char[]>(room_));
-            used_ = 0;
+    // Where the next `size` bytes can be written.
+    char* room(std::size_t size) {
+        while (current_ < blocks_.size() && used_ + size > blocks_[current_].size) next();
+        if (current_ == blocks_.size()) {
+            const std::size_t least = std::max(size, block);
+            blocks_.push_back({std::make_unique_for_overwrite<char[]>(least), least});
         }
-        char* to = blocks_.back().get() + used_;
-        std::memcpy(to, bytes, size);
-        used_ += size;
-        return to;
+        return blocks_[current_].bytes.get() + used_;
     }
-    void clear() { blocks_.clear(); }
+    void take(std::size_t size) { used_ += size; }
+    void clear() { current_ = used_ = 0; }
 
 private:
-    std::vector<std::unique_ptr<char[]>> blocks_;
-    std::size_t used_ = 0, room_ = 0;
+    static constexpr std::size_t block = 1 << 16;
+    struct Block {
+        std::unique_ptr<char[]> bytes;
+        std::size_t size;
+    };
+
+    void next() {
+        ++current_;
+        used_ = 0;
+    }
+
+    std::vector<Block> blocks_;
+    std::size_t current_ = 0, used_ = 0;
 };
 
 // A term of a sharded table.
@@ -55,6 +66,7 @@ public:
         std::uint32_t code;  // of a unit or two, else 0; its bytes are there once `spell` was called
         std::uint32_t term;  // its place in its shard, set by `Table::look_up`
         std::uint32_t mass;  // of the document, set by `weigh`
+        bool gram;           // of more than one word
         std::uint64_t row;   // where its weights lie, set by `Weights::look_up`
 
         Key key() const { return {low, high, hashed, text().data(), size}; }
@@ -69,6 +81,12 @@ public:
             high = key.high;
             hashed = key.hashed;
             size = key.size;
+        }
+
+        // Copies the text; up to `Key::inside` bytes more may be written.
+        void copy(char* to) const {
+            if (size > Key::inside) std::memcpy(to, bytes, size);
+            else std::memcpy(to, &low, Key::inside);
         }
     };
 
@@ -93,18 +111,20 @@ public:
 
     // The next document.
     void begin() {
-        for (std::size_t i = 0; i < size_; ++i) seen_[present_[i]][0] = 0;
+        for (std::size_t i = 0; i < size_; ++i) seen_[present_[i].entry][0] = 0;
         size_ = 0;
         tokens_ = 0;
+        apart();
     }
 
     // No term, and nothing tallied.
     void clear() {
-        if (16 * known_ > slots_.size() + codes_.size()) {
+        if (16 * (spelled_ + coded_) > slots_.size() + codes_.size()) {
             if (spelled_) std::fill(slots_.begin(), slots_.end(), Slot{});
             if (coded_) std::fill(codes_.begin(), codes_.end(), Slot{});
         } else {
             for (std::uint32_t e = 0; e < known_; ++e) {
+                if (entries_[e].gram) continue;
                 auto& slots = entries_[e].code ? codes_ : slots_;
                 std::size_t i = entries_[e].code ? place(entries_[e].code) : entries_[e].hashed & mask_;
                 while (slots[i].entry != e) i = (i + 1) & (slots.size() - 1);
@@ -112,6 +132,7 @@ public:
             }
         }
         coded_ = spelled_ = 0;
+        grams_.clear();
         long_.clear();
         sums_.clear();
         known_ = size_ = looked_up_ = 0;
@@ -126,7 +147,6 @@ public:
 
     // The i-th word begins at edges[2 i] and ends at edges[2 i + 1]. The memory of several is asked for ahead of time.
     void words(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t longest) {
-        constexpr std::size_t together = 32;
         std::array<Key, together> keys;
         tokens_ += number;
         for (std::size_t few; number; number -= few, edges += 2 * few) {
@@ -141,6 +161,52 @@ public:
             size_ = size;
         }
     }
+
+    // Words as above, and their n-grams; joined(i) tells whether nothing but blanks lies between the i-th word and the one
+    // before, which may be of the last call. A word is looked up once, and an n-gram by the numbers of its last word and
+    // of what is before that; its text is made when it is met for the first time.
+    template <class Joined>
+    void grams(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t longest, GramSizes sizes, Joined&& joined) {
+        const std::size_t width = sizes.longest, shortest = sizes.shortest;
+        ending_.resize((together + 1) * width);  // of each word the entries of the n-grams that end there, after those of the last call
+        std::array<Key, together> keys;
+        std::array<std::size_t, together + 1> depth;  // words that n-grams may reach back to
+        depth[0] = joined_;
+        for (std::size_t few, i = 0; i < number; i += few) {
+            few = std::min(together, number - i);
+            for (std::size_t k = 0; k < few; ++k) {
+                const char* word = text + edges[2 * (i + k)];
+                keys[k] = Key::padded(word, token_size(word, edges[2 * (i + k) + 1] - edges[2 * (i + k)], longest));
+                __builtin_prefetch(&slots_[keys[k].hashed & mask_]);
+            }
+            std::uint32_t* const ends = ending_.data() + width;
+            for (std::size_t k = 0; k < few; ++k) {
+                ends[k * width] = find_or_add(keys[k]);
+                depth[k + 1] = depth[k] && joined(i + k) ? std::min(depth[k] + 1, width) : 1;
+            }
+            for (std::size_t n = 2; n <= width; ++n) {
+                const auto each = [&](auto&& use) {
+                    for (std::size_t k = 0; k < few; ++k)
+                        if (depth[k + 1] >= n) use(ends + k * width + n - 1, Grams::code(ends[k * width + n - 2 - width], ends[k * width]));
+                };
+                each([&](std::uint32_t*, std::uint64_t code) { grams_.expect(code); });
+                each([&](std::uint32_t* to, std::uint64_t code) { *to = find_gram(code); });
+            }
+            std::size_t size = size_;  // in a register
+            for (std::size_t k = 0; k < few; ++k) {
+                if (shortest == 1) note(ends[k * width], size);
+                for (std::size_t n = std::max<std::size_t>(shortest, 2); n <= depth[k + 1]; ++n) note(ends[k * width + n - 1], size, true);
+                tokens_ += depth[k + 1] - std::min(depth[k + 1], shortest - 1);
+            }
+            size_ = size;
+            std::copy_n(ends + (few - 1) * width, width, ending_.data());
+            depth[0] = depth[few];
+        }
+        joined_ = depth[0];
+    }
+
+    // The next word is not joined to the last.
+    void apart() { joined_ = 0; }
 
     // A unit, or two that are neighbours.
     void unit(std::uint32_t code) {
@@ -161,25 +227,23 @@ public:
         tokens_ += 2 * number - 1;
     }
 
-    // Gives each term of the document its mass; with `pairs`, terms that hold a blank are n-grams, with a norm of their own.
-    void weigh(bool pairs) {
-        const Norms norms = measure(pairs);
-        for (std::size_t i = 0; i < size_; ++i) {
-            const Term term = (*this)[i];
-            entries_[present_[i]].mass = mass(term.times, norms[pairs && is_gram(term)]);
-        }
+    // Gives each term of the document its mass; n-grams have a norm of their own.
+    void weigh() {
+        const Norms norms = measure();
+        for (std::size_t i = 0; i < size_; ++i)
+            entries_[present_[i].entry].mass = mass(seen_[present_[i].entry][0], norms[present_[i].gram]);
     }
 
     // Weighs the document, adds it to the sums, and begins the next one.
-    void tally(bool pairs) {
+    void tally() {
         if (++documents_ % some == 0) settle();
-        const Norms norms = measure(pairs);
+        const Norms norms = measure();
         tallied_ += tokens_;
         std::array<std::array<Seen, steps>, 2> step;  // from a document to the next, where it has the term so many times
         std::array<std::uint32_t, 2> made{};
         for (std::size_t i = 0; i < size_; ++i) {
-            Seen& seen = seen_[present_[i]];
-            const bool gram = pairs && is_gram((*this)[i]);
+            const auto [entry, gram] = present_[i];
+            Seen& seen = seen_[entry];
             const std::uint32_t times = seen[0];
             if (times >= steps) {
                 seen += after(times, norms[gram]);
@@ -209,12 +273,12 @@ public:
     static double damped(std::uint32_t times) {
         return times < damped_size ? damped_table()[times] : std::log1p(static_cast<double>(times));
     }
-    static bool is_gram(const Term& term) { return term.text().find(' ') != std::string_view::npos; }
+    static bool is_gram(const Term& term) { return term.entry.gram; }
 
     // The terms of the document, in the order of their first occurrence.
     std::size_t size() const { return size_; }
     std::uint64_t tokens() const { return tokens_; }
-    Term operator[](std::size_t i) const { return {entries_[present_[i]], seen_[present_[i]][0]}; }
+    Term operator[](std::size_t i) const { return {entries_[present_[i].entry], seen_[present_[i].entry][0]}; }
 
     // All terms since `clear`; `begin` would add to those that are full.
     std::size_t known() const { return known_; }
@@ -228,10 +292,14 @@ public:
         const Sum before = i < sums_.size() ? sums_[i] : Sum{};
         return {before.documents + seen[1], before.occurrences + seen[2], before.masses + seen[3]};
     }
+    void expect(std::size_t i) const {
+        __builtin_prefetch(&entries_[i]);
+        __builtin_prefetch(&seen_[i]);
+    }
 
     // Whether it is better begun anew, to score or to count. To count a unit again its entry is not read, so there may be more.
-    bool full() const { return known_ > 1 << 14; }
-    bool full_of_counts() const { return spelled_ > 1 << 15 || coded_ > 1 << 17 || tallied_ > 1 << 30; }
+    bool full() const { return spelled_ + coded_ > 1 << 14 || known_ > 1 << 16; }
+    bool full_of_counts() const { return spelled_ > 1 << 15 || coded_ > 1 << 17 || known_ - coded_ > 1 << 16 || tallied_ > 1 << 30; }
 
     // Calls use(entries, number) for the terms that have come since the last call.
     template <class Use>
@@ -244,6 +312,7 @@ public:
 private:
     static constexpr std::uint32_t steps = 16;
     static constexpr std::uint32_t nothing = static_cast<std::uint32_t>(-1);
+    static constexpr std::size_t together = 64;  // words whose memory is asked for at a time
     struct Slot {
         std::uint32_t tag = 0, entry = nothing;
     };
@@ -260,20 +329,20 @@ private:
         }
     }
 
+    struct Present {
+        std::uint32_t entry : 31, gram : 1;
+    };
     using Norms = std::array<double, 2>;  // of words and of n-grams: what a damped number is multiplied by
 
-    Norms measure(bool pairs) const {
-        Norms norms{};
-        if (pairs)
-            for (std::size_t i = 0; i < size_; ++i) {
-                const Term term = (*this)[i];
-                norms[is_gram(term)] += squared(term.times);
-            }
-        else norms[0] = std::accumulate(present_.begin(), present_.begin() + size_, 0.0, [&](double sum, std::uint32_t entry) {
-            return sum + squared(seen_[entry][0]);
-        });
-        for (double& n : norms) n = n > 0 ? mass_unit / std::sqrt(n) : 0;
-        return norms;
+    Norms measure() const {
+        double words = 0, grams = 0;
+        for (std::size_t i = 0; i < size_; ++i) {
+            const double square = squared(seen_[present_[i].entry][0]);
+            words += present_[i].gram ? 0 : square;
+            grams += present_[i].gram ? square : 0;
+        }
+        const auto norm = [](double squares) { return squares > 0 ? mass_unit / std::sqrt(squares) : 0; };
+        return {norm(words), norm(grams)};
     }
 
     static std::uint32_t mass(std::uint32_t times, double norm) {
@@ -286,8 +355,8 @@ private:
     static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed >> 24); }
 
     // An occurrence of a term in the document, which had `size` terms.
-    INLINE void note(std::uint32_t entry, std::size_t& size) {
-        present_[size] = entry;
+    INLINE void note(std::uint32_t entry, std::size_t& size, bool gram = false) {
+        present_[size] = {entry, gram};
         size += seen_[entry][0]++ == 0;
     }
 
@@ -306,18 +375,43 @@ private:
             slots_.assign(2 * slots_.size(), Slot{});
             mask_ = slots_.size() - 1;
             for (std::uint32_t e = 0; e < known_; ++e)
-                if (!entries_[e].code) slots_[vacant(entries_[e].hashed)] = {tag(entries_[e].hashed), e};
+                if (!entries_[e].code && !entries_[e].gram) slots_[vacant(entries_[e].hashed)] = {tag(entries_[e].hashed), e};
             slot = vacant(key.hashed);
         }
-        const char* bytes = key.size > Key::inside ? long_.keep(key.bytes, key.size) : nullptr;
+        char* bytes = nullptr;
+        if (key.size > Key::inside) {
+            bytes = long_.room(key.size);
+            std::memcpy(bytes, key.bytes, key.size);
+            long_.take(key.size);
+        }
         slots_[slot] = {tag(key.hashed), static_cast<std::uint32_t>(known_)};
-        return enter({key.low, key.high, key.hashed, bytes, key.size, 0, 0, 0, 0});
+        return enter({key.low, key.high, key.hashed, bytes, key.size, 0, 0, 0, false, 0});
     }
 
     std::size_t vacant(std::uint64_t hashed) const {
         std::size_t i = hashed & mask_;
         while (slots_[i].entry != nothing) i = (i + 1) & mask_;
         return i;
+    }
+
+    INLINE std::uint32_t find_gram(std::uint64_t code) {
+        Grams::Slot& slot = grams_.at(code);
+        return slot.entry != Grams::nothing ? slot.entry : meet_gram(slot, code);
+    }
+
+    [[gnu::noinline]] std::uint32_t meet_gram(Grams::Slot& slot, std::uint64_t code) {
+        const Entry before = entries_[code >> 32], last = entries_[code & 0xFFFFFFFF];
+        char* bytes = nullptr;
+        if (const std::size_t size = std::size_t{before.size} + 1 + last.size; size > Key::inside) {
+            bytes = long_.room(size + Key::inside);
+            before.copy(bytes);
+            bytes[before.size] = ' ';
+            last.copy(bytes + before.size + 1);
+            long_.take(size);
+        }
+        const Key key = Key::joined(before.key(), last.key(), bytes);
+        grams_.put(slot, code, static_cast<std::uint32_t>(known_));
+        return enter({key.low, key.high, key.hashed, bytes, key.size, 0, 0, 0, true, 0});
     }
 
     std::uint32_t enter(const Entry& entry) {
@@ -347,7 +441,7 @@ private:
                 if (slot.entry != nothing) keep(slot);
         }
         keep({code, static_cast<std::uint32_t>(known_)});
-        return enter({0, 0, 0, nullptr, 0, code, 0, 0, 0});
+        return enter({0, 0, 0, nullptr, 0, code, 0, 0, false, 0});
     }
 
     void keep(const Slot& slot) {
@@ -363,9 +457,12 @@ private:
     Array<Entry> entries_ = Array<Entry>(512);
     Array<Seen> seen_ = Array<Seen>(512);
     Array<Sum> sums_;  // of the entries in the documents before the last few
-    std::vector<std::uint32_t> present_ = std::vector<std::uint32_t>(513);  // entries of the document's terms
+    std::vector<Present> present_ = std::vector<Present>(513);  // the document's terms
     Array<Slot> codes_ = Array<Slot>(1024);  // by the codes of units, which are the tags
     int code_shift_ = 32 - 10;
+    Grams grams_;
+    std::vector<std::uint32_t> ending_;
+    std::size_t joined_ = 0;
     Store long_;
     std::size_t spelled_ = 0, coded_ = 0;  // entries in `slots_` and in `codes_`
     std::size_t known_ = 0, size_ = 0, looked_up_ = 0;

@@ -108,7 +108,7 @@ nb::list terms(const Model& model, const Terms& counts, nb::handle text) {
     bag.begin();
     Tokeniser<Bag> tokeniser(model.rules(), bag);
     texts.run(0, tokeniser);
-    bag.weigh(counts.grams());
+    bag.weigh();
     counts.table().look_up(bag);
     nb::list out;
     for (std::size_t i = 0; i < bag.size(); ++i)

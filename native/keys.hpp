@@ -49,16 +49,20 @@ struct Key {
     // equal hashes in every table, so that tables can be merged without hashing anew; and in every version, since the
     // sample that a calibration is fitted on is drawn by them.
     static Key padded(const char* at, std::size_t length) {
-        constexpr std::uint64_t a = 0x9E3779B97F4A7C15u, b = 0xD6E8FEB86659FD93u;
         const auto& mask = masks[std::min(length, inside)];
-        const std::uint64_t low = read<std::uint64_t>(at) & mask[0], high = read<std::uint64_t>(at + 8) & mask[1];
-        std::uint64_t hashed = mix(low ^ a, high ^ b);
-        if (length > inside) [[unlikely]] {
-            for (std::size_t i = inside; i + 8 <= length; i += 8) hashed = mix(hashed ^ read<std::uint64_t>(at + i), a);
-            const std::uint64_t rest = read<std::uint64_t>(at + length - 8) >> 1 >> (63 - 8 * (length % 8));  // bytes left over
-            hashed = mix(hashed ^ rest, b ^ length);
-        }
-        return {low, high, hashed, at, static_cast<std::uint32_t>(length)};
+        return begun(read<std::uint64_t>(at) & mask[0], read<std::uint64_t>(at + 8) & mask[1], at, length);
+    }
+
+    // Of two strings with a blank between them, which lie at `at` if they are a long one together. What was written there
+    // a moment ago is read only as far as it has to be.
+    static Key joined(const Key& before, const Key& last, const char* at) {
+        const std::size_t length = std::size_t{before.size} + 1 + last.size;
+        if (before.size >= inside) return begun(before.low, before.high, at, length);
+        __extension__ using Wide = unsigned __int128;
+        Wide both = static_cast<Wide>(before.high) << 64 | before.low;
+        both |= static_cast<Wide>(' ') << 8 * before.size;
+        if (before.size + 1 < inside) both |= (static_cast<Wide>(last.high) << 64 | last.low) << 8 * (before.size + 1);
+        return begun(static_cast<std::uint64_t>(both), static_cast<std::uint64_t>(both >> 64), at, length);
     }
 
     // Whether another string, that has these numbers and lies at `others` if it is a long one, is the same.
@@ -71,6 +75,18 @@ struct Key {
     }
 
 private:
+    // Of a string of which the first bytes are known.
+    static Key begun(std::uint64_t low, std::uint64_t high, const char* at, std::size_t length) {
+        constexpr std::uint64_t a = 0x9E3779B97F4A7C15u, b = 0xD6E8FEB86659FD93u;
+        std::uint64_t hashed = mix(low ^ a, high ^ b);
+        if (length > inside) [[unlikely]] {
+            for (std::size_t i = inside; i + 8 <= length; i += 8) hashed = mix(hashed ^ read<std::uint64_t>(at + i), a);
+            const std::uint64_t rest = read<std::uint64_t>(at + length - 8) >> 1 >> (63 - 8 * (length % 8));  // bytes left over
+            hashed = mix(hashed ^ rest, b ^ length);
+        }
+        return {low, high, hashed, at, static_cast<std::uint32_t>(length)};
+    }
+
     static constexpr std::array<std::array<std::uint64_t, 2>, inside + 1> masks = [] {
         std::array<std::array<std::uint64_t, 2>, inside + 1> out{};
         for (std::size_t size = 0; size <= inside; ++size)

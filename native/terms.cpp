@@ -198,6 +198,8 @@ void import_(Terms& terms, nb::bytes text, nb::handle sizes_, nb::handle labels,
 
 struct TokenList {
     nb::list& out;
+    std::vector<std::string> last = {};  // words that n-grams may reach back to
+
     void operator()(const char* bytes, std::size_t size) { out.append(nb::str(bytes, size)); }
     void words(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t longest) {
         for (std::size_t i = 0; i < number; ++i, edges += 2)
@@ -207,6 +209,21 @@ struct TokenList {
         char bytes[8];
         (*this)(bytes, unicode::spell(code, bytes));
     }
+    template <class Joined>
+    void grams(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t longest, GramSizes sizes, Joined&& joined) {
+        for (std::size_t i = 0; i < number; ++i) {
+            if (last.size() == sizes.longest) last.erase(last.begin());
+            if (!last.empty() && !joined(i)) last.clear();
+            const char* word = text + edges[2 * i];
+            last.emplace_back(word, token_size(word, edges[2 * i + 1] - edges[2 * i], longest));
+            std::string gram;
+            for (std::size_t n = 1; n <= last.size(); ++n) {
+                gram = n == 1 ? last.back() : last[last.size() - n] + ' ' + gram;
+                if (n >= sizes.shortest) (*this)(gram.data(), gram.size());
+            }
+        }
+    }
+    void apart() { last.clear(); }
     template <class Char>
     void units(const Char* text, std::size_t number) {
         for (std::size_t i = 0; i < number; ++i) {

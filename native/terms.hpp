@@ -11,9 +11,11 @@
 #include <stdexcept>
 #include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bag.hpp"
+#include "growing.hpp"
 #include "stored.hpp"
 
 // The part of the counts whose terms share the top bits of their hash, so that parts can be merged side by side. It can be
@@ -24,7 +26,7 @@ public:
 
     std::uint32_t find(const Key& key) const {
         if (slots_.empty()) return absent;
-        for (std::size_t i = key.hashed & mask_;; i = (i + 1) & mask_) {
+        for (std::size_t i = tag(key.hashed) & mask_;; i = (i + 1) & mask_) {
             const Slot slot = slots_[i];
             if (slot.term == absent) return absent;
             if (slot.tag != tag(key.hashed)) continue;
@@ -42,7 +44,7 @@ public:
         if (terms_.size() + 1 >= absent) throw std::length_error("the vocabulary is full: more than 4 billion terms");
         if (2 * (terms_.size() + 1) > slots_.size()) rehash(slots_.empty() ? 64 : 2 * slots_.size());
         const std::uint32_t term = append(key);
-        place(key.hashed, term);
+        place({tag(key.hashed), term});
         return term;
     }
 
@@ -51,14 +53,13 @@ public:
         stored_ = std::move(counts);
         places_ = std::move(places);
         rehash(room_for(places_.size()));
-        for (std::uint32_t term = 0; term < places_.size(); ++term) place(hashes[term], term);
+        for (std::uint32_t term = 0; term < places_.size(); ++term) place({tag(hashes[term]), term});
     }
 
     // Makes ready for change.
     void open() {
         if (!stored_) return;
         Shard opened;
-        opened.terms_.reserve(places_.size());
         for (const Stored::Place& place : places_) {
             const std::uint32_t term = opened.append(stored_->key(place));
             opened.expect_cells(term, place.cells);
@@ -71,11 +72,11 @@ public:
 
     // The memory accesses of a look-up and of a count, asked for ahead of time.
     void expect_slot(std::uint64_t hashed) const {
-        if (!slots_.empty()) __builtin_prefetch(&slots_[hashed & mask_]);
+        if (!slots_.empty()) __builtin_prefetch(&slots_[tag(hashed) & mask_]);
     }
     void expect_term(std::uint64_t hashed) const {
         if (slots_.empty()) return;
-        const Slot slot = slots_[hashed & mask_];
+        const Slot slot = slots_[tag(hashed) & mask_];
         if (slot.term != absent) expect_term_at(slot.term);
     }
     void expect_term_at(std::uint32_t term) const {
@@ -85,7 +86,7 @@ public:
     void expect_cell(std::uint32_t term, std::uint32_t label) const {
         if (stored_) return;
         const Term& row = terms_[term];
-        if (row.room) __builtin_prefetch(&cells_[row.row + (label & (row.room - 1))]);
+        if (row.room) __builtin_prefetch(&(&cells_[row.row])[label & (row.room - 1)]);
     }
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(stored_ ? places_.size() : terms_.size()); }
@@ -149,8 +150,7 @@ public:
     std::size_t memory() const {
         std::size_t stored = places_.capacity() * sizeof(Stored::Place);
         for (const Stored::Place& place : places_) stored += place.size + 1 + place.cells * sizeof(Cell);
-        return stored + slots_.capacity() * sizeof(Slot) + terms_.capacity() * sizeof(Term) + cells_.capacity() * sizeof(Cell) +
-               bytes_.capacity();
+        return stored + slots_.capacity() * sizeof(Slot) + terms_.memory() + cells_.memory() + bytes_.memory();
     }
 
 private:
@@ -171,9 +171,9 @@ private:
         Term(const Key& key, std::uint64_t at) : low(key.low), high(key.high), hashed(key.hashed), offset(at), size(key.size) {}
     };
 
-    const char* long_bytes(const Term& term) const { return bytes_.data() + term.offset; }
+    const char* long_bytes(const Term& term) const { return term.size > Key::inside ? &bytes_[term.offset] : nullptr; }
     std::string_view text(const Term& term) const {
-        return {term.size > Key::inside ? long_bytes(term) : reinterpret_cast<const char*>(&term.low), term.size};
+        return {term.size > Key::inside ? &bytes_[term.offset] : reinterpret_cast<const char*>(&term.low), term.size};
     }
     const Cell* first(const Term& term) const { return term.room ? &cells_[term.row] : &term.only; }
     const Cell* first(std::uint32_t term) const { return stored_ ? &stored_->cells[places_[term].first] : first(terms_[term]); }
@@ -186,9 +186,14 @@ private:
     }
 
     std::uint32_t append(const Key& key) {
-        terms_.emplace_back(key, bytes_.size());
-        if (key.size > Key::inside) bytes_.insert(bytes_.end(), key.bytes, key.bytes + key.size);
-        return static_cast<std::uint32_t>(terms_.size() - 1);
+        const auto term = static_cast<std::uint32_t>(terms_.size());
+        std::uint64_t bytes = 0;
+        if (key.size > Key::inside) {
+            bytes = bytes_.run(key.size);
+            std::memcpy(&bytes_[bytes], key.bytes, key.size);
+        }
+        terms_.add(key, bytes);
+        return term;
     }
 
     static std::size_t room_for(std::size_t terms) { return std::bit_ceil(std::max<std::size_t>(2 * terms, 64)); }
@@ -205,18 +210,20 @@ private:
         if (room > places(terms_[term]) && room < absent) widen(terms_[term], static_cast<std::uint32_t>(room));
     }
 
-    static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed >> 24); }
+    static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed); }
 
-    void place(std::uint64_t hashed, std::uint32_t term) {
-        std::size_t i = hashed & mask_;
+    void place(Slot slot) {
+        std::size_t i = slot.tag & mask_;
         while (slots_[i].term != absent) i = (i + 1) & mask_;
-        slots_[i] = {tag(hashed), term};
+        slots_[i] = slot;
     }
 
+    // A tag says where its slot belongs, so no term is looked at.
     void rehash(std::size_t room) {
-        slots_.assign(room, Slot{});
+        const auto before = std::exchange(slots_, Array<Slot>(room));
         mask_ = room - 1;
-        for (std::uint32_t term = 0; term < terms_.size(); ++term) place(terms_[term].hashed, term);
+        for (const Slot& slot : before)
+            if (slot.term != absent) place(slot);
     }
 
     Cell& claim(std::uint32_t term, std::uint32_t label) {
@@ -244,17 +251,17 @@ private:
         if (!free_[level].empty()) {
             offset = free_[level].back();
             free_[level].pop_back();
-            std::fill_n(cells_.begin() + static_cast<std::ptrdiff_t>(offset), room, Cell{absent, 0, 0, 0});
         } else {
-            offset = cells_.size();
-            cells_.resize(cells_.size() + room, {absent, 0, 0, 0});
+            offset = cells_.run(room);
         }
+        Cell* const cells = &cells_[offset];
+        std::fill_n(cells, room, Cell{absent, 0, 0, 0});
         const Cell* old = first(row);
         for (std::uint32_t i = 0; i < places(row); ++i) {
             if (old[i].label == absent) continue;
             std::uint32_t j = old[i].label & (room - 1);
-            while (cells_[offset + j].label != absent) j = (j + 1) & (room - 1);
-            cells_[offset + j] = old[i];
+            while (cells[j].label != absent) j = (j + 1) & (room - 1);
+            cells[j] = old[i];
         }
         if (row.room) free_[static_cast<std::size_t>(std::countr_zero(row.room))].push_back(row.row);
         row.row = offset;
@@ -263,9 +270,9 @@ private:
 
     Array<Slot> slots_;
     std::size_t mask_ = 0;
-    Array<Term> terms_;
-    Array<char> bytes_;
-    Array<Cell> cells_;
+    Growing<Term> terms_;
+    Growing<char> bytes_;
+    Growing<Cell> cells_;
     std::vector<std::vector<std::uint64_t>> free_;
     std::shared_ptr<const Stored> stored_;  // until it is open
     std::vector<Stored::Place> places_;
@@ -301,11 +308,12 @@ public:
     // Adds what was tallied of documents of one class. Several threads may add at a time, and begin with other shards.
     void add(Bag& bag, std::uint32_t label, std::size_t thread) {
         std::array<std::uint32_t, shards + 1> ends{};
-        for (std::size_t e = 0; e < bag.known(); ++e) ++ends[shard_of(bag.spelled(e).hashed) + 1];
+        for (std::size_t e = 0; e < bag.known(); ++e) ends[shard_of(bag.spelled(e).hashed) + 1] += bag.sum(e).documents > 0;
         std::partial_sum(ends.begin(), ends.end(), ends.begin());
         std::vector<std::uint32_t> order(bag.known());
         auto next = ends;
-        for (std::uint32_t e = 0; e < bag.known(); ++e) order[next[shard_of(bag.entry(e).hashed)]++] = e;
+        for (std::uint32_t e = 0; e < bag.known(); ++e)
+            if (bag.sum(e).documents) order[next[shard_of(bag.entry(e).hashed)]++] = e;
         for (std::size_t k = 0; k < shards; ++k) {
             const std::size_t s = (k + thread * shards / 2) % shards;
             if (ends[s] == ends[s + 1]) continue;
@@ -341,6 +349,7 @@ private:
         std::array<std::uint32_t, together> terms;
         for (std::size_t first = 0; first < number; first += together, order += together) {
             const std::size_t few = std::min(together, number - first);
+            for (std::size_t i = few; i < std::min(2 * together, number - first); ++i) bag.expect(order[i]);
             for (std::size_t i = 0; i < few; ++i) part.expect_slot(bag.entry(order[i]).hashed);
             for (std::size_t i = 0; i < few; ++i) part.expect_term(bag.entry(order[i]).hashed);
             for (std::size_t i = 0; i < few; ++i) terms[i] = part.find_or_add(bag.entry(order[i]).key());

@@ -65,7 +65,7 @@ public:
             if (label[thread] != labels[text] || bag.full_of_counts()) add(thread);
             label[thread] = labels[text];
             texts.run(text, tokenisers[thread]);
-            bag.tally(grams());
+            bag.tally();
         });
         share(workers, 1, threads, [&](int, std::size_t thread) { add(thread); });
     }

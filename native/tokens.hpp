@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ascii.hpp"
+#include "grams.hpp"
 #include "keys.hpp"
 #include "unicode.hpp"
 
@@ -18,32 +17,10 @@ struct TokenRules {
     int shortest_chars = 0, longest_chars = 0;  // n-grams of characters inside a word; 0: whole words
 };
 
-// Bytes that stay where they are until `begin`.
-class Arena {
-public:
-    static constexpr std::size_t block = 1 << 16;
-
-    void begin() { current_ = used_ = 0; }
-
-    // Where the next `size` bytes can be written, with padding behind them.
-    char* room(std::size_t size) {
-        if (used_ + size + Key::padding > block) {
-            ++current_;
-            used_ = 0;
-        }
-        while (current_ >= blocks_.size()) blocks_.push_back(std::make_unique<char[]>(block));
-        return blocks_[current_].get() + used_;
-    }
-    void take(std::size_t size) { used_ += size; }
-
-private:
-    std::vector<std::unique_ptr<char[]>> blocks_;
-    std::size_t current_ = 0, used_ = 0;
-};
-
 // Calls sink(bytes, length) for each token of a text, as UTF-8, or sink.words for several (as AsciiWords does). A token that
 // is a unit, or two, is never given as bytes but by sink.unit(code), or by sink.units for several units, of which each is
-// a token and so is each pair. Behind the bytes `Key::padding` more can be read.
+// a token and so is each pair. Where n-grams are wanted it is sink.grams for several words, and sink.apart where more than
+// blanks lies between two. Behind the bytes `Key::padding` more can be read.
 template <class Sink>
 class Tokeniser {
 public:
@@ -52,14 +29,12 @@ public:
     Tokeniser(const TokenRules& rules, Sink& sink) : rules_(rules), sink_(sink) {}
 
     void run_ascii(const std::uint8_t* text, std::size_t size) {
-        begin();
+        sink_.apart();
         std::size_t last = 0;
         ascii_.run(text, size, Key::padding, [&](const char* lower, const std::uint32_t* edges, std::size_t number) {
-            if (only_words_) sink_.words(lower, edges, number, longest_token);
-            else
-                last = each_word(lower, edges, number, last, [&](std::size_t from, std::size_t to) {
-                    return std::all_of(text + from, text + to, unicode::is_blank);
-                });
+            last = take(lower, edges, number, last, [&](std::size_t from, std::size_t to) {
+                return std::all_of(text + from, text + to, unicode::is_blank);
+            });
         });
     }
 
@@ -67,7 +42,7 @@ public:
     template <class Char>
     void run(const Char* p, const Char* end) {
         using unicode::Kind;
-        begin();
+        sink_.apart();
         start(nullptr, 0);
         while (p < end) {
             if (unit_ == none && !size_) {
@@ -105,7 +80,7 @@ public:
                 case Kind::separator:
                     if (unit_ != none) end_run();
                     else if (size_) end_word();
-                    if (!unicode::is_blank(c)) words_.clear();
+                    if (!unicode::is_blank(c)) sink_.apart();
             }
         }
         if (unit_ != none) end_run();
@@ -113,11 +88,6 @@ public:
     }
 
 private:
-    void begin() {
-        arena_.begin();
-        words_.clear();
-    }
-
     // Takes in whole words and what lies between them, as the switch of `run` would, with no branch on what a character
     // is. Gives where it ends: before an unspaced character, before a word with one that needs a closer look, or, after
     // many, before any.
@@ -154,15 +124,11 @@ private:
                 for (--number; at > edges_[number];) at -= unicode::letter(*--p).size;
             }
         }
-        if (only_words_) {
-            if (number) sink_.words(letters_.data(), edges_.data(), number / 2, longest_token);
-            return p;
-        }
         const auto blank = [&](std::size_t from, std::size_t to) {
             return std::find(letters_.data() + from, letters_.data() + to, '\n') == letters_.data() + to;
         };
-        const std::size_t behind = each_word(letters_.data(), edges_.data(), number / 2, 0, blank);
-        if (!blank(behind, at)) words_.clear();
+        const std::size_t behind = take(letters_.data(), edges_.data(), number / 2, 0, blank);
+        if (grams_.longest > 1 && !blank(behind, at)) sink_.apart();
         return p;
     }
 
@@ -173,15 +139,22 @@ private:
         return unicode::letter(*p);
     }
 
-    // Each word, for n-grams; `last` is the end of the one before, or 0. Gives the end of the last one.
+    // Takes in words; blank(from, to) tells whether nothing but blanks lies there, and `last` is the end of the word before,
+    // or 0. Gives the end of the last one.
     template <class Blank>
-    std::size_t each_word(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t last, Blank&& blank) {
-        for (const auto* end = edges + 2 * number; edges < end; edges += 2) {
-            if (!words_.empty() && !blank(last, edges[0])) words_.clear();
-            last = edges[1];
-            word(text + edges[0], token_size(text + edges[0], edges[1] - edges[0], longest_token));
+    std::size_t take(const char* text, const std::uint32_t* edges, std::size_t number, std::size_t last, Blank&& blank) {
+        if (!number) return last;
+        if (rules_.longest_chars) {
+            for (const auto *edge = edges, *end = edges + 2 * number; edge < end; edge += 2)
+                characters(text + edge[0], token_size(text + edge[0], edge[1] - edge[0], longest_token));
+        } else if (grams_.longest == 1) {
+            sink_.words(text, edges, number, longest_token);
+        } else {
+            sink_.grams(text, edges, number, longest_token, grams_, [&](std::size_t i) {
+                return blank(i ? edges[2 * i - 1] : last, edges[2 * i]);
+            });
         }
-        return last;
+        return edges[2 * number - 1];
     }
 
     // Takes in units of an unspaced script, and separators between them; one with a mark behind it needs a closer look.
@@ -196,7 +169,7 @@ private:
             const std::uint8_t next = last < end ? unicode::letter(*last).kind : bit(Kind::separator);
             const bool joined = !(next & (bit(Kind::word) | bit(Kind::separator)));
             if (joined && --last == p) return p;
-            words_.clear();
+            sink_.apart();
             sink_.units(p, static_cast<std::size_t>(last - p));
             if (joined) {
                 start(nullptr, unicode::encode(last[-1], token_));
@@ -259,14 +232,15 @@ private:
 
     void end_word() {
         if (unstable_ || size_ > longest_token) settle(0);
-        word(token_, size_);
+        const std::uint32_t edges[] = {0, static_cast<std::uint32_t>(size_)};
+        take(token_, edges, 1, 0, [](std::size_t, std::size_t) { return true; });
         start(nullptr, 0);
     }
 
     // A character of an unspaced script (with its marks) ends: it is a token, and so is the pair with the one before.
     void end_unit() {
         settle(unit_);
-        words_.clear();
+        sink_.apart();
         const char* unit = token_ + unit_;
         const std::size_t size = size_ - unit_;
         const std::uint32_t code = unicode::code_of(unit, size);
@@ -288,41 +262,11 @@ private:
         start(nullptr, 0);
     }
 
-    void word(const char* bytes, std::size_t size) {
-        if (rules_.longest_chars) {
-            characters(bytes, size);
-            return;
-        }
-        if (rules_.shortest_gram <= 1) sink_(bytes, size);
-        if (rules_.longest_gram > 1) grams(bytes, size);
-    }
-
-    void grams(const char* bytes, std::size_t size) {
-        if (words_.size() == static_cast<std::size_t>(rules_.longest_gram)) words_.erase(words_.begin());
-        char* kept = arena_.room(size);
-        std::memcpy(kept, bytes, size);
-        arena_.take(size);
-        words_.emplace_back(kept, size);
-        for (std::size_t n = 2; n <= words_.size(); ++n) {
-            if (n < static_cast<std::size_t>(rules_.shortest_gram)) continue;
-            char* gram = arena_.room(n * (3 * longest_token + 1));
-            std::size_t length = 0;
-            for (auto i = words_.size() - n; i < words_.size(); ++i) {
-                if (length) gram[length++] = ' ';
-                std::memcpy(gram + length, words_[i].data(), words_[i].size());
-                length += words_[i].size();
-            }
-            arena_.take(length);
-            sink_(gram, length);
-        }
-    }
-
     // Runs of characters inside a word, with one blank for each of its edges.
     void characters(const char* bytes, std::size_t size) {
-        char* text = arena_.room(size + 2);
+        char text[longest_token + 2 + Key::padding];
         text[0] = text[size + 1] = ' ';
-        std::memmove(text + 1, bytes, size);
-        arena_.take(size + 2);
+        std::memcpy(text + 1, bytes, size);
         starts_.clear();
         for (std::size_t i = 0; i < size + 2; ++i)
             if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) starts_.push_back(i);
@@ -341,16 +285,14 @@ private:
     static constexpr std::size_t some_letters = 1024;
 
     const TokenRules rules_;
-    const bool only_words_ = rules_.longest_gram == 1 && !rules_.longest_chars;
+    const GramSizes grams_{static_cast<std::size_t>(rules_.shortest_gram), static_cast<std::size_t>(rules_.longest_gram)};
     const std::uint8_t begins_ = unicode::bit(unicode::Kind::word) | (rules_.longest_chars ? unicode::bit(unicode::Kind::unspaced) : 0);
     Sink& sink_;
     AsciiWords ascii_;
-    Arena arena_;
     char token_[8 * longest_token + Key::padding] = {};
     std::size_t size_ = 0, unit_ = none, prior_ = none;
     std::uint8_t last_class_ = 0;
     bool unstable_ = false;
-    std::vector<std::string_view> words_;  // the last ones of a text, for n-grams
     std::vector<std::size_t> starts_;
     std::string text_;
     std::array<char, sizeof unicode::Letter::bytes * some_letters + Key::padding> letters_{};

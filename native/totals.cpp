@@ -144,7 +144,7 @@ const Weights& Totals::seen() const {
 void Totals::leave_out(Bag& bag, Scorer::Own own, Left& left) const {
     check_unchanged();
     const Weights& all_seen = seen();
-    bag.weigh(terms_.grams());
+    bag.weigh();
     table().look_up(bag);
     for (const bool gram : {false, true}) left.views[gram] = views_[gram];
     left.parts.clear();

@@ -184,7 +184,7 @@ Scorer::Summary Weighted::score(Bag& bag, double* scores) const {
 
 Scorer::Summary Weighted::sum(Bag& bag, double* scores) const {
     const bool grams = totals_.terms().grams();
-    bag.weigh(grams);
+    bag.weigh();
     Scorer::Summary out{bag.tokens(), 0};
     const double unit = totals_.scale();
     double masses[2] = {0, 0};

@@ -88,7 +88,7 @@ class Calibration(NamedTuple):
 
         bias = np.array([self.bias.get(name, 0.0) for name in classes])
         away = -self.power * (np.log(np.maximum(lengths, 1)) - self.mean_log_length)
-        u = np.tensordot(scores, self.factors, (1, 0)) + bias
+        u = np.einsum("dkc,k->dc", scores, self.factors) + bias
         return np.asarray(u * np.exp(np.clip(away, -5, 5))[:, None])
 
     def probabilities(self, scores: Floats, lengths: Integers, classes: list[str]) -> Floats:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import plausible
 from plausible import _native
 from plausible.calibration import LeftOut, brier_score, fit
+from plausible.learning import choose
 from plausible.learning.sample import Sample
 from plausible.reliability import calibration_error, coverage, plot, reliability
 
@@ -220,9 +221,26 @@ def test_auto_says_what_it_chose_and_leaves_out_pairs_that_do_not_help():
     order = [f"{a} {b}" for a in ("red", "blue") for b in ("up", "down")]
     pairs = [order[i % 4] for i in range(80)]
     xor = ["same" if i % 4 in (0, 3) else "different" for i in range(80)]
-    model = plausible.learn(pairs, xor, model="auto")
-    assert model.rules.pairs
-    assert plausible.classify(model, order).labels == xor[:4]
+    for ngrams in ((1, 2), (2, 2)):
+        model = plausible.learn(pairs, xor, model="auto", ngrams=ngrams)
+        assert model.rules.pairs
+        assert model.choice.startswith(f"chose {model.rules.events} a={model.rules.smoothing.a:g} with pairs:")
+        assert plausible.classify(model, order).labels == xor[:4]
+
+
+@pytest.mark.parametrize("ngrams", [(1, 1), (1, 2)])
+def test_auto_calibrates_on_all_that_was_kept(ngrams):
+    """Though events and smoothings were compared on some of it."""
+    words, labels = collection(1200)
+    texts = [f"{text} {' '.join(text.split() * 40)}" for text in words]
+    model = plausible.learn(texts, labels, model="auto", ngrams=ngrams)
+    found = model.calibration
+    kept = Sample()
+    kept.add({"text": texts}, labels)
+    cells, classes, times, _ = kept.kept()
+    assert sum(map(len, cells["text"])) > choose.TRIED
+    model.calibrate(cells, classes, times=times)
+    assert model.calibration == found
 
 
 def test_calibration_survives_the_file(tmp_path):

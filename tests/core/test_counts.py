@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from pathlib import Path
 
 import naive
@@ -55,6 +56,48 @@ def test_any_parts_threads_and_order_give_the_same_bytes(
         parts.append(model)
     if parts:
         assert file_of(merge(*data.draw(st.permutations(parts))), folder) == file_of(whole, folder)
+
+
+@given(labelled(), st.integers(1, 3), st.integers(0, 3), st.integers(1, 3))
+def test_ngrams_are_counted_as_the_plain_twin_finds_them(
+    pairs: list[tuple[str, str]], shortest: int, more: int, threads: int
+) -> None:
+    """Of each text twice, so that a term is met again in other documents."""
+    ngrams = shortest, shortest + more
+    model = Model(Tokens(ngrams=ngrams))
+    model.update([text for text, _ in pairs] * 2, [label for _, label in pairs] * 2, threads)
+    expected: dict[str, dict[str, tuple[int, int]]] = {}
+    for text, label in pairs:
+        for term, times in Counter(naive.tokens(text, ngrams=ngrams)).items():
+            here = expected.setdefault(term, {})
+            documents, occurrences = here.get(label, (0, 0))
+            here[label] = documents + 2, occurrences + 2 * times
+    order = list(range(len(model.counts.index)))
+    assert model.terms.export(order)["terms"].decode().split("\n")[:-1] == sorted(expected, key=str.encode)
+    names = list(model.counts.index)
+    for term, here in expected.items():
+        assert {names[c]: seen for c, seen in model.terms.row(term)} == here
+
+
+@pytest.mark.parametrize("ngrams", [(1, 2), (1, 3), (2, 3)])
+def test_more_ngrams_than_are_held_at_a_time(ngrams: tuple[int, int]) -> None:
+    """They are added to the vocabulary in between, and those that were there are found again."""
+    chance = random.Random(0)
+    words = [f"{'w' * (i % 19)}{i}" for i in range(800)]
+    documents = [" ".join(chance.choices(words, k=3000)) for _ in range(60)]
+    labels = [chance.choice("xxxy") for _ in documents]
+    together = Tokens(ngrams=ngrams).terms()
+    together.count(documents, ["xy".index(label) for label in labels], 1)
+    apart = Tokens(ngrams=ngrams).terms()
+    for document, label in zip(documents, labels, strict=True):
+        one = Tokens(ngrams=ngrams).terms()
+        one.count([document], [0], 1)
+        apart.merge(one, ["xy".index(label)], 1)
+    assert together.export([0, 1]) == apart.export([0, 1])
+    expected = Counter(term for document in documents for term in naive.tokens(document, ngrams=ngrams))
+    assert len(expected) > 1 << 17
+    for term in chance.sample(sorted(expected), 200):
+        assert sum(occurrences for _, (_, occurrences) in together.row(term)) == expected[term]
 
 
 def test_threads_give_the_same_bytes(folder: Path) -> None:

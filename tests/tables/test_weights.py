@@ -116,17 +116,17 @@ def test_rows_weigh_in_the_brier_score() -> None:
 
 def test_rules_are_chosen_as_if_each_row_stood_there_as_often_as_it_counts():
     """Each row with its share, beside each row so many times over."""
-    from plausible.learning.choose import choose
+    from plausible.learning.choose import Learned, choose
 
     model = plausible.learn(ROWS, target="class", weights="w", smoothing="a=0.1")
     shares = [1 + 8 * (label == "x") for label in LABELS]
     over = [i for i, share in enumerate(shares) for _ in range(share)]
     repeated = {name: [column[i] for i in over] for name, column in CELLS.items()}
-    told = choose(model, CELLS, LABELS, None, WEIGHTS, shares)
+    told = choose(model, Learned(CELLS, LABELS, None, WEIGHTS, shares)).tried
     rules = model.rules
-    again = choose(model, repeated, [LABELS[i] for i in over], None, [WEIGHTS[i] for i in over])
+    again = choose(model, Learned(repeated, [LABELS[i] for i in over], None, [WEIGHTS[i] for i in over])).tried
     assert model.rules == rules
     assert [one.brier for one in told] == pytest.approx([one.brier for one in again], rel=1e-3)
     assert [one.brier for one in told] != pytest.approx(
-        [one.brier for one in choose(model, CELLS, LABELS, None, WEIGHTS)], rel=1e-2
+        [one.brier for one in choose(model, Learned(CELLS, LABELS, None, WEIGHTS)).tried], rel=1e-2
     )

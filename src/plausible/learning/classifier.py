@@ -312,16 +312,16 @@ class Learner:
             share = self.model.documents / len(self.model.classes)
             shares = [n * share / self.model.counts.of(name) for n, name in zip(shares, labels, strict=True)]
         known = None
-        if self.model.has_text and self._options.auto:
-            from plausible.learning.choose import choose, said, without_pairs
+        if self.model.has_text and (self._options.auto or self._options.smooth):
+            from plausible.learning.choose import Learned, choose, choose_smoothing
 
-            self.model.choice = said(choose(self.model, cells, labels, self._options.threads, own, shares))
-            if self.model.tokens.ngrams[1] > 1 and not self.model.rules.pairs:
-                self.model = without_pairs(self.model)
-        elif self.model.has_text and self._options.smooth:
-            from plausible.learning.choose import choose_smoothing
-
-            known = choose_smoothing(self.model, cells, labels, self._options.threads, own, shares)
+            documents = Learned(cells, labels, self._options.threads, own, shares)
+            if self._options.auto:
+                choice = choose(self.model, documents)
+                self.model, known = choice.model, choice.known
+                self.model.choice = str(choice)
+            else:
+                known = choose_smoothing(self.model, documents)
         if not self._options.raw and labels:
             self.model.calibrate(cells, labels, self._options.threads, shares, own, known)
         if self._options.unlabelled is not None:
