@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <string_view>
 
 #include "arrays.hpp"
@@ -78,13 +78,13 @@ public:
     // Each column of the next rows, at most so many: float64 with NaN, or codes of text with -1, where it is missing. None
     // at the end.
     nb::object next(std::int64_t most) {
-        std::vector<std::vector<double>> numbers(columns_.size());
+        std::vector<std::vector<double>> numbers(columns_.size());  // of columns that lack some
         std::vector<std::vector<std::int32_t>> codes(columns_.size());
         std::int64_t first = 0, rows = 0;
         {
             const nb::gil_scoped_release release;
             while (!batch_ || (batch_->release && done_ == batch_->length)) {
-                batch_.emplace();
+                batch_ = std::make_shared<Owned<ArrowArray>>();
                 done_ = 0;
                 check(stream_.get_next(&stream_, &*batch_));
             }
@@ -94,8 +94,9 @@ public:
                 done_ += rows;
                 for (std::size_t i = 0; i < columns_.size(); ++i) {
                     const Rows column{*batch_->children[i], first, rows};
-                    if (columns_[i].format == 'g') numbers[i] = read_numbers(column);
-                    else if (columns_[i].format == 'u') codes[i] = read_texts(column, columns_[i].states);
+                    if (columns_[i].format == 'g') {
+                        if (!column.whole()) numbers[i] = read_numbers(column);
+                    } else if (columns_[i].format == 'u') codes[i] = read_texts(column, columns_[i].states);
                     else codes[i] = read_codes(column, columns_[i]);
                 }
             }
@@ -104,7 +105,9 @@ public:
         nb::list out;
         for (std::size_t i = 0; i < columns_.size(); ++i) {
             const auto size = static_cast<std::size_t>(rows);
-            if (columns_[i].format == 'g') out.append(arrays::out(std::move(numbers[i]), {size}));
+            const Rows column{*batch_->children[i], first, rows};
+            if (columns_[i].format == 'g' && column.whole()) out.append(where_they_lie(column));
+            else if (columns_[i].format == 'g') out.append(arrays::out(std::move(numbers[i]), {size}));
             else out.append(arrays::out(std::move(codes[i]), {size}));
         }
         return out;
@@ -149,12 +152,18 @@ private:
         throw std::runtime_error(why ? why : "the stream broke off");
     }
 
+    // Numbers that none lack: an array that keeps the batch.
+    arrays::Out<const double> where_they_lie(const Rows& rows) const {
+        auto* const kept = new std::shared_ptr<Owned<ArrowArray>>(batch_);
+        nb::capsule owner(kept, [](void* gone) noexcept { delete static_cast<std::shared_ptr<Owned<ArrowArray>>*>(gone); });
+        return {rows.buffer<double>(1), {static_cast<std::size_t>(rows.size)}, owner};
+    }
+
     static std::vector<double> read_numbers(const Rows& rows) {
         const auto* values = rows.buffer<double>(1);
         std::vector<double> out(values, values + rows.size);
-        if (!rows.whole())
-            for (std::int64_t i = 0; i < rows.size; ++i)
-                if (!rows.present(i)) out[static_cast<std::size_t>(i)] = std::numeric_limits<double>::quiet_NaN();
+        for (std::int64_t i = 0; i < rows.size; ++i)
+            if (!rows.present(i)) out[static_cast<std::size_t>(i)] = std::numeric_limits<double>::quiet_NaN();
         return out;
     }
 
@@ -176,8 +185,8 @@ private:
 
     std::vector<std::int32_t> read_codes(const Rows& rows, Column& column) {
         const auto* given = rows.buffer<std::uint8_t>(1);
-        std::vector<std::int32_t> out(given, given + rows.size);
-        for (std::int32_t& code : out) --code;
+        std::vector<std::int32_t> out(static_cast<std::size_t>(rows.size));
+        std::transform(given, given + rows.size, out.begin(), [](std::uint8_t code) { return std::int32_t{code} - 1; });
         if (rows.whole()) return out;
         const Rows lists{*batch_->children[columns_.size()], rows.first, rows.size};
         const Rows texts{*lists.array.children[0], 0, lists.array.children[0]->length};
@@ -190,7 +199,7 @@ private:
     Owned<ArrowArrayStream> stream_;
     std::vector<Column> columns_;
     bool lists_ = false;
-    std::optional<Owned<ArrowArray>> batch_;
+    std::shared_ptr<Owned<ArrowArray>> batch_;
     std::int64_t done_ = 0;  // rows of the batch
 };
 

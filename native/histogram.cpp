@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -33,18 +34,31 @@ public:
         const Bounds labels_in = bounds(labels.data(), labels.size());
         if (labels_in.least < 0) throw std::invalid_argument("a class index is out of range");
         const double common = weights ? std::numeric_limits<double>::quiet_NaN() : majority(values.data(), values.size());
-        Tally often(static_cast<std::size_t>(labels_in.most + 1) + 1);  // the last for all that is counted one by one
-        const auto rest = static_cast<std::size_t>(labels_in.most + 1);
-        often.count(values.size(), [&](std::size_t i) {
-            const double value = values.data()[i];
-            const auto label = static_cast<std::size_t>(labels.data()[i]);
-            if (value == common) return label;
-            if (std::isinf(value)) throw std::invalid_argument("a value is infinite");
-            if (!std::isnan(value)) add(ordered(value) >> level_, label, weights ? weights->data()[i] : 1);
-            return rest;
-        });
-        for (std::size_t c = 0; c < rest; ++c)
-            if (often[c]) add(ordered(common) >> level_, c, static_cast<double>(often[c]));
+        const auto classes = static_cast<std::size_t>(labels_in.most + 1);
+        Tally all(classes);  // of the blocks that have the common value
+        std::vector<std::uint64_t> rare(classes);
+        constexpr std::size_t block = 2048;
+        std::array<std::uint32_t, block> others;
+        for (std::size_t first = 0; first < values.size(); first += block) {
+            const std::size_t size = std::min(block, values.size() - first);
+            const double* value = values.data() + first;
+            const std::int32_t* label = labels.data() + first;
+            std::size_t odd = 0;
+            for (std::size_t i = 0; i < size; ++i) {  // without a branch, which would be guessed wrong
+                others[odd] = static_cast<std::uint32_t>(i);
+                odd += value[i] != common;
+            }
+            if (odd < size) all.count(size, [&](std::size_t i) { return static_cast<std::size_t>(label[i]); });
+            for (std::size_t k = 0; k < odd; ++k) {
+                const std::size_t i = others[k];
+                const auto c = static_cast<std::size_t>(label[i]);
+                if (odd < size) ++rare[c];
+                if (std::isinf(value[i])) throw std::invalid_argument("a value is infinite");
+                if (!std::isnan(value[i])) add(ordered(value[i]) >> level_, c, weights ? weights->data()[first + i] : 1);
+            }
+        }
+        for (std::size_t c = 0; c < classes; ++c)
+            if (const std::uint64_t usual = all[c] - rare[c]) add(ordered(common) >> level_, c, static_cast<double>(usual));
     }
 
     // Adds other counts, whose class i is class to[i] here.

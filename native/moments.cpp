@@ -29,11 +29,11 @@ public:
         const std::int32_t* label = labels.data();
         const Bounds labels_in = bounds(label, rows);
         if (labels_in.least < 0) throw std::invalid_argument("a class index is out of range");
+        reach(static_cast<std::size_t>(labels_in.most + 1));
+        if (!weights && count_few(value, label, rows)) return;
         bool infinite = false;
         for (std::size_t i = 0; i < rows; ++i) infinite |= std::abs(value[i]) == std::numeric_limits<double>::infinity();
         if (infinite) throw std::invalid_argument("a value is infinite");
-        reach(static_cast<std::size_t>(labels_in.most + 1));
-        if (!weights && count_few(value, label, rows)) return;
         constexpr std::size_t lanes = 4;  // one sum is not waited for while it is written
         std::vector<Whole> whole(lanes * classes_.size());
         for (std::size_t i = 0; i < rows; ++i) {
@@ -129,13 +129,14 @@ private:
         const Bounds numbers = whole_bounds(value, rows);
         const std::size_t classes = classes_.size(), span = static_cast<std::size_t>(numbers.span());
         if (!span || span * classes > most) return false;
-        const auto least = static_cast<double>(numbers.least);
-        const std::size_t none = span * classes;
-        Tally tally(none + 1);
-        tally.count(rows, [&](std::size_t i) {
-            const double x = value[i];
-            return std::isnan(x) ? none : static_cast<std::size_t>(static_cast<std::int32_t>(x - least)) * classes + static_cast<std::size_t>(label[i]);
-        });
+        Tally tally((span + 1) * classes);  // the last for what is missing
+        constexpr std::size_t block = 2048;
+        std::array<std::int32_t, block> at;
+        for (std::size_t first = 0; first < rows; first += block) {
+            const std::size_t size = std::min(block, rows - first);
+            places(value + first, size, numbers.least, static_cast<std::int32_t>(span), at.data());
+            tally.count(size, [&](std::size_t i) { return static_cast<std::size_t>(at[i]) * classes + static_cast<std::size_t>(label[first + i]); });
+        }
         for (std::size_t c = 0; c < classes; ++c) {
             Whole whole;
             for (std::size_t k = 0; k < span; ++k)

@@ -29,3 +29,12 @@ WIDE Bounds whole_bounds(const double* numbers, std::size_t size) {
     }
     return odd || least > most ? Bounds{} : Bounds{static_cast<std::int64_t>(least), static_cast<std::int64_t>(most)};
 }
+
+WIDE void places(const double* numbers, std::size_t size, std::int64_t least, std::int32_t none, std::int32_t* to) {
+    const auto first = static_cast<double>(least);
+    for (std::size_t i = 0; i < size; ++i) {
+        const bool there = numbers[i] == numbers[i];
+        const auto place = static_cast<std::int32_t>(there ? numbers[i] - first : 0);
+        to[i] = there ? place : none;
+    }
+}

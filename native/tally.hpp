@@ -47,3 +47,6 @@ Bounds bounds(const std::int32_t* numbers, std::size_t size);
 
 // The same of those that aren't NaN; nothing where one of them is not whole, or 2^31 or more in size.
 Bounds whole_bounds(const double* numbers, std::size_t size);
+
+// The places of whole numbers among those from `least` on, less than 2^31 of them; `none` where one is NaN.
+void places(const double* numbers, std::size_t size, std::int64_t least, std::int32_t none, std::int32_t* to);

@@ -51,12 +51,14 @@ class Sample:
 
         self._size = size
         self._keys: Keys = np.empty(0, np.uint64)
-        """Of the rows kept, in order; `_times` and `_rows` are in the same order."""
+        """Of the rows kept, in order; all else is in the same order."""
         self._times = np.empty(0, np.int64)
-        self._rows: list[tuple[tuple[Any, ...], str, float]] = []
+        self._lengths = np.empty(0, np.int64)
+        """Characters of each row."""
+        self._columns: list[Any] = []
+        """The cells of each attribute, the label and the weight."""
         self._names: tuple[str, ...] = ()
         self._weighted = False
-        self._characters = 0
 
     def add(
         self,
@@ -68,65 +70,73 @@ class Sample:
         """Add rows: cells by attribute. Rows are different if their weights are."""
         import numpy as np
 
-        if not len(labels):
+        if not len(labels) or not self._size:
             return
         self._names = tuple(cells)
         self._weighted = weights is not None
-        given = np.ones(len(labels)) if weights is None else np.asarray(weights, float)
-        keys = _keys([*cells.values(), labels, *([given] if self._weighted else [])], len(labels))
-        bound = self._keys[-1:] if len(self._keys) == self._size else np.full(1, ~np.uint64(0))
-        near = np.flatnonzero(keys <= bound) if len(bound) else np.empty(0, np.intp)
-        keys = keys[near]
-        numbers = np.ones(len(keys)) if times is None else np.fromiter(times, float, len(labels))[near]
-        at = np.searchsorted(self._keys, keys)
-        known = np.append(self._keys, np.uint64(0))[at] == keys
-        known &= at < len(self._keys)
-        self._times += np.bincount(at[known], numbers[known], len(self._keys)).astype(np.int64)
-        if known.all():
+        given = [*cells.values(), labels, *([] if weights is None else [np.asarray(weights, float)])]
+        bound = self._keys[-1] if len(self._keys) == self._size else ~np.uint64(0)
+        often = None if times is None else np.fromiter(times, np.int64, len(labels))
+        own, keys, first, others = _native.small_keys(
+            list(map(_columns_of_keys, given)), len(labels), cell_text, self._keys, int(bound), often
+        )
+        self._times += own
+        if not len(keys):
             return
-        different, first, group = np.unique(keys[~known], return_index=True, return_inverse=True)
-        chosen = near[~known][first[: self._size]]
-        columns = [values_of(taken(column, chosen)) for column in [*cells.values(), labels, given]]
-        rows = [*self._rows, *((tuple(row), label, weight) for *row, label, weight in zip(*columns, strict=True))]
-        self._characters += sum(_length(row) for row, _, _ in rows[len(self._rows) :])
-        times_of_new = np.bincount(group, numbers[~known]).astype(np.int64)[: self._size]
-        every = np.concatenate([self._keys, different[: self._size]])
-        order = np.argsort(every)
-        self._keys, self._times = every[order], np.concatenate([self._times, times_of_new])[order]
-        self._rows = [rows[i] for i in order.tolist()]
-        self._shrink()
-
-    def _shrink(self) -> None:
-        """Let the largest keys go, and once there is no more room all that are larger than those kept."""
-        if len(self._rows) < self._size and self._characters <= LARGEST:
-            return
-        while len(self._rows) > self._size or self._characters > LARGEST:
-            self._characters -= _length(self._rows.pop()[0])
-        self._size = len(self._rows)
-        self._keys, self._times = self._keys[: self._size], self._times[: self._size]
+        least = np.argsort(keys)[: self._size]
+        columns = [_values(taken(column, first[least])) for column in given]
+        keys = np.concatenate([self._keys, keys[least]])
+        order = np.argsort(keys)[: self._size]
+        lengths = np.concatenate([self._lengths, sum(_lengths(column) for column in columns)])[order]
+        room = int(np.searchsorted(np.cumsum(lengths), LARGEST, side="right"))
+        if room < len(order):  # what comes in may be longer than what it drives out, so there is less room from here on
+            self._size, order, lengths = room, order[:room], lengths[:room]
+        self._keys, self._lengths = keys[order], lengths
+        self._times = np.concatenate([self._times, others[least]])[order]
+        held = self._columns or [column[:0] for column in columns]
+        self._columns = [np.concatenate([one, other])[order] for one, other in zip(held, columns, strict=True)]
 
     def kept(self) -> Kept:
         """The sample, in the order of the keys."""
-        cells = {name: [row[at] for row, _, _ in self._rows] for at, name in enumerate(self._names)}
-        weights = [weight for _, _, weight in self._rows] if self._weighted else None
-        return Kept(cells, [label for _, label, _ in self._rows], self._times.tolist(), weights)
+        columns = list(map(values_of, self._columns)) or [[] for _ in range(len(self._names) + 1)]
+        cells = dict(zip(self._names, columns, strict=False))
+        weights = columns[-1] if self._weighted else None
+        return Kept(cells, columns[len(self._names)], self._times.tolist(), weights)
 
 
-def _keys(columns: Sequence[Any], rows: int) -> Keys:
-    """A key for each row that depends on nothing but its values."""
+def _columns_of_keys(column: Any) -> Any:
+    """A column as the core takes it."""
     import numpy as np
 
-    given = [
-        (column.codes, column.states)
-        if isinstance(column, Coded)
-        else column
-        if isinstance(column, list)
-        else np.ascontiguousarray(column, np.float64)
-        if column.dtype.kind == "f"
-        else column.tolist()
-        for column in columns
-    ]
-    return np.asarray(_native.row_keys(given, rows, cell_text))
+    if isinstance(column, Coded):
+        return column.codes, column.states
+    if isinstance(column, list):
+        return column
+    return np.ascontiguousarray(column, np.float64) if column.dtype.kind == "f" else column.tolist()
+
+
+def _values(column: Any) -> npt.NDArray[Any]:
+    """A column as an array of floats or of objects."""
+    import numpy as np
+
+    if isinstance(column, Coded):
+        codes, at = np.unique(column.codes, return_inverse=True)
+        states = [None if code < 0 else column.states[code] for code in codes.tolist()]
+        return np.array([*states, None], object)[at]
+    if getattr(column, "dtype", None) == np.float64:
+        return column
+    out = np.empty(len(column), object)
+    out[:] = values_of(column)
+    return out
+
+
+def _lengths(column: npt.NDArray[Any]) -> npt.NDArray[np.int64] | int:
+    """The characters of each value."""
+    import numpy as np
+
+    if column.dtype.kind == "f":
+        return 0
+    return np.fromiter((len(value) if isinstance(value, str) else 0 for value in column), np.int64, len(column))
 
 
 def values_of(column: Any) -> list[Any]:
@@ -137,7 +147,3 @@ def values_of(column: Any) -> list[Any]:
     if hasattr(column, "tolist"):
         return [None if isinstance(value, float) and value != value else value for value in column.tolist()]
     return list(column)
-
-
-def _length(row: Sequence[Any]) -> int:
-    return sum(len(cell) for cell in row if isinstance(cell, str))
