@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <optional>
-#include <variant>
 
 #include "arrays.hpp"
 #include "module.hpp"
@@ -77,11 +76,16 @@ Codes codes(nb::handle values, nb::dict states, nb::handle text, bool grow) {
 // How often, or with what weight, each class occurs.
 std::vector<double> totals(arrays::In<std::int32_t, 1> labels, std::size_t classes, std::optional<arrays::In<double, 1>> weights) {
     if (weights && weights->size() != labels.size()) throw nb::value_error("one weight a row is needed");
+    const std::int32_t* const label = labels.data();
+    const Bounds in = bounds(label, labels.size());
+    if (in.least < 0 || in.most >= static_cast<std::int64_t>(classes)) throw nb::value_error("a class index is out of range");
     std::vector<double> out(classes);
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-        const auto label = static_cast<std::size_t>(labels.data()[i]);
-        if (label >= classes) throw nb::value_error("a class index is out of range");
-        out[label] += weights ? weights->data()[i] : 1;
+    if (weights)
+        for (std::size_t i = 0; i < labels.size(); ++i) out[static_cast<std::size_t>(label[i])] += weights->data()[i];
+    else {
+        Tally rows(classes);
+        rows.count(labels.size(), [&](std::size_t i) { return static_cast<std::size_t>(label[i]); });
+        for (std::size_t c = 0; c < classes; ++c) out[c] = static_cast<double>(rows[c]);
     }
     return out;
 }
@@ -131,44 +135,15 @@ void count_codes(arrays::Changed<double> counts, arrays::In<std::int32_t, 1> cel
     for (std::size_t cell = 0; cell < states * classes; ++cell) count[cell] += static_cast<double>(own[cell]);
 }
 
-// Rows of scores, and for each how many cells were there and how many of them told.
+constexpr std::size_t block = 1024;  // rows whose scores stay in the first cache
+
+// Some rows of scores, and for each how many cells were there (the low half) and how many of them told (the high half).
 struct Rows {
-    std::size_t size, classes;
+    std::size_t first, size, classes;
     double* scores;
-    std::uint64_t *present, *known;
+    std::uint64_t* cells;
 };
-
-// A column of codes: each adds the row of the table that it names; those that don't tell, and `unknown`, add nothing.
-struct Coded {
-    arrays::Ints codes;
-    arrays::In<double, 2> table;
-    arrays::In<bool, 1> tells;
-
-    Coded(const nb::tuple& of, const Rows& rows)
-        : codes(nb::cast<arrays::Ints>(of[0])), table(nb::cast<arrays::In<double, 2>>(of[1])), tells(nb::cast<arrays::In<bool, 1>>(of[2])) {
-        if (codes.size() != rows.size || table.shape(1) != rows.classes || tells.size() != table.shape(0))
-            throw nb::value_error("scores, codes and table differ in shape");
-    }
-
-    void add(const Rows& rows, std::size_t first, std::size_t last) const {
-        const std::size_t classes = rows.classes, states = table.shape(0);
-        const std::int32_t* const code = codes.data();
-        const double* const logs = table.data();
-        const bool* const telling = tells.data();
-        for (std::size_t i = first; i < last; ++i) {
-            if (code[i] == missing) continue;
-            ++rows.present[i];
-            if (code[i] < 0) continue;
-            const auto state = static_cast<std::size_t>(code[i]);
-            if (state >= states) throw std::invalid_argument("a code is out of range");
-            if (!telling[state]) continue;
-            ++rows.known[i];
-            const double* from = logs + state * classes;
-            double* to = rows.scores + i * classes;
-            for (std::size_t c = 0; c < classes; ++c) to[c] += from[c];
-        }
-    }
-};
+constexpr std::uint64_t there = 1, telling = (std::uint64_t{1} << 32) + there;
 
 // ln(1 + x) for x >= 0; small ones by the series.
 double log_of_more(double x) {
@@ -178,54 +153,130 @@ double log_of_more(double x) {
     return sum * x;
 }
 
-// A column of numbers: each adds its log density in each class, start - power ln(1 + (x - mean)^2 / scale), or
-// start - (x - mean)^2 / scale where power is infinite; NaN and a column without means add nothing.
-struct Numbers {
-    arrays::Doubles values, mean, rest, start, scale, power;
+// The log density of a number in each class, start - power ln(1 + (x - mean)^2 / scale), or start - (x - mean)^2 / scale where
+// power is infinite.
+struct Density {
+    arrays::Doubles mean, rest, start, scale, power;
 
-    Numbers(const nb::tuple& of, const Rows& rows) {
-        arrays::Doubles* const to[] = {&values, &mean, &rest, &start, &scale, &power};
-        for (std::size_t k = 0; k < 6; ++k) *to[k] = nb::cast<arrays::Doubles>(of[k]);
-        const bool fits = std::all_of(to + 1, to + 6, [&](const auto* array) { return array->size() == mean.size(); });
-        if (values.size() != rows.size || !fits || (mean.size() && mean.size() != rows.classes))
-            throw nb::value_error("scores, values and densities differ in shape");
+    explicit Density(const nb::tuple& of) {
+        arrays::Doubles* const to[] = {&mean, &rest, &start, &scale, &power};
+        for (std::size_t k = 0; k < 5; ++k) *to[k] = nb::cast<arrays::Doubles>(of[k + 1]);
+        if (!std::all_of(to, to + 5, [&](const auto* array) { return array->size() == mean.size(); }))
+            throw nb::value_error("the densities differ in shape");
     }
 
-    void add(const Rows& rows, std::size_t first, std::size_t last) const {
-        const std::size_t classes = mean.size();
-        const double *const value = values.data(), *const middle = mean.data(), *const more = rest.data(), *const begin = start.data();
-        const double *const width = scale.data(), *const times = power.data();
-        for (std::size_t i = first; i < last; ++i) {
-            const double x = value[i];
+    double of(double x, std::size_t c) const {
+        const double off = (x - mean.data()[c]) - rest.data()[c];
+        const double far = off * off / scale.data()[c], times = power.data()[c];
+        return start.data()[c] - (std::isinf(times) ? far : times * log_of_more(far));
+    }
+};
+
+// A column of cells. Codes, and few whole numbers, name a row of a table which they add; other numbers add their density. What
+// is missing, and a column without means, adds nothing; nor does what is there but unknown.
+class Column {
+public:
+    Column(const nb::tuple& of, std::size_t rows, std::size_t classes) {
+        if (of.size() == 3) read_codes(of, rows, classes);
+        else if (of.size() == 6) read_numbers(of, rows, classes);
+        else throw nb::value_error("a column is (codes, table, tells) or (values, mean, rest, start, scale, power)");
+    }
+
+    void add(const Rows& rows) const {
+        if (!logs_.empty()) {
+            std::array<std::int32_t, block> at;
+            if (codes_.is_valid()) std::copy_n(codes_.data() + rows.first, rows.size, at.begin());
+            else places(numbers_.data() + rows.first, rows.size, least_, missing, at.data());
+            if (rows.classes == 2) add_rows<2>(rows, at.data());
+            else add_rows<0>(rows, at.data());
+            return;
+        }
+        for (std::size_t i = 0; i < rows.size; ++i) {
+            const double x = numbers_.data()[rows.first + i];
             if (std::isnan(x)) continue;
-            ++rows.present[i];
-            if (!classes) continue;
-            ++rows.known[i];
-            double* to = rows.scores + i * classes;
-            for (std::size_t c = 0; c < classes; ++c) {
-                const double off = (x - middle[c]) - more[c];
-                const double far = off * off / width[c];
-                to[c] += begin[c] - (std::isinf(times[c]) ? far : times[c] * log_of_more(far));
-            }
+            rows.cells[i] += telling;
+            for (std::size_t c = 0; c < rows.classes; ++c) rows.scores[i * rows.classes + c] += density_->of(x, c);
         }
     }
+
+private:
+    static constexpr std::size_t before = 2;  // rows of the table for what is unknown and what is missing
+
+    void table_of(std::size_t states, std::size_t classes) {
+        logs_.resize((before + states) * classes);
+        cells_.assign(before + states, there);
+        cells_[before + missing] = 0;
+    }
+
+    void read_codes(const nb::tuple& of, std::size_t rows, std::size_t classes) {
+        codes_ = nb::cast<arrays::Ints>(of[0]);
+        const auto table = nb::cast<arrays::In<double, 2>>(of[1]);
+        const auto tells = nb::cast<arrays::In<bool, 1>>(of[2]);
+        const std::size_t states = table.shape(0);
+        if (codes_.size() != rows || table.shape(1) != classes || tells.size() != states)
+            throw nb::value_error("scores, codes and table differ in shape");
+        const Bounds in = bounds(codes_.data(), rows);
+        if (in.least < unknown || in.most >= static_cast<std::int64_t>(states)) throw std::invalid_argument("a code is out of range");
+        table_of(states, classes);
+        for (std::size_t k = 0; k < states; ++k)
+            if (tells.data()[k]) tell(k, [&](std::size_t c) { return table.data()[k * classes + c]; }, classes);
+    }
+
+    void read_numbers(const nb::tuple& of, std::size_t rows, std::size_t classes) {
+        numbers_ = nb::cast<arrays::Doubles>(of[0]);
+        density_.emplace(of);
+        const std::size_t told = density_->mean.size();
+        if (numbers_.size() != rows || (told && told != classes)) throw nb::value_error("scores, values and densities differ in shape");
+        const Bounds in = told ? whole_bounds(numbers_.data(), rows) : Bounds{};
+        const auto span = static_cast<std::size_t>(in.span());
+        least_ = in.least;
+        if (told && (!span || 4 * span > rows)) return;
+        table_of(span, classes);
+        for (std::size_t k = 0; k < span; ++k)
+            tell(k, [&](std::size_t c) { return density_->of(static_cast<double>(least_ + static_cast<std::int64_t>(k)), c); }, classes);
+    }
+
+    template <class Log>
+    void tell(std::size_t state, Log&& log, std::size_t classes) {
+        for (std::size_t c = 0; c < classes; ++c) logs_[(before + state) * classes + c] = log(c);
+        cells_[before + state] = telling;
+    }
+
+    template <std::size_t fixed>
+    void add_rows(const Rows& rows, const std::int32_t* at) const {
+        const std::size_t classes = fixed ? fixed : rows.classes;
+        const double* const logs = logs_.data();
+        for (std::size_t i = 0; i < rows.size; ++i) {
+            const auto row = static_cast<std::size_t>(at[i] + static_cast<std::int32_t>(before));
+            rows.cells[i] += cells_[row];
+            for (std::size_t c = 0; c < classes; ++c) rows.scores[i * classes + c] += logs[row * classes + c];
+        }
+    }
+
+    arrays::Ints codes_;
+    arrays::Doubles numbers_;
+    std::optional<Density> density_;
+    std::int64_t least_ = 0;
+    std::vector<double> logs_;          // by state and class
+    std::vector<std::uint64_t> cells_;  // by state
 };
 
 void add_columns(arrays::Changed<double> scores, arrays::Tallies present, arrays::Tallies known, const std::vector<nb::tuple>& columns,
                  int threads) {
-    const Rows rows{scores.shape(0), scores.shape(1), scores.data(), present.data(), known.data()};
-    if (present.size() != rows.size || known.size() != rows.size) throw nb::value_error("scores and tallies differ in length");
-    std::vector<std::variant<Coded, Numbers>> held;
-    for (const nb::tuple& column : columns) {
-        if (column.size() == 3) held.emplace_back(Coded(column, rows));
-        else if (column.size() == 6) held.emplace_back(Numbers(column, rows));
-        else throw nb::value_error("a column is (codes, table, tells) or (values, mean, rest, start, scale, power)");
-    }
+    const std::size_t size = scores.shape(0), classes = scores.shape(1);
+    if (present.size() != size || known.size() != size) throw nb::value_error("scores and tallies differ in length");
+    std::vector<Column> held;
+    for (const nb::tuple& column : columns) held.emplace_back(column, size, classes);
     const nb::gil_scoped_release release;
-    constexpr std::size_t block = 2048;  // whose scores stay in the first cache
-    share((rows.size + block - 1) / block, 1, threads, [&](int, std::size_t b) {
-        for (const auto& column : held)
-            std::visit([&](const auto& one) { one.add(rows, b * block, std::min(rows.size, (b + 1) * block)); }, column);
+    share((size + block - 1) / block, 1, threads, [&](int, std::size_t b) {
+        std::array<std::uint64_t, block> cells = {};
+        const std::size_t first = b * block;
+        const Rows rows{first, std::min(block, size - first), classes, scores.data() + first * classes, cells.data()};
+        for (const Column& column : held) column.add(rows);
+        for (std::size_t i = 0; i < rows.size; ++i) {
+            present.data()[first + i] += cells[i] & (telling - there - 1);
+            known.data()[first + i] += cells[i] >> 32;
+        }
     });
 }
 

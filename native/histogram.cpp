@@ -116,7 +116,8 @@ private:
     }
 
     std::size_t slot(std::int64_t key) const {
-        std::size_t at = static_cast<std::uint64_t>(key) * 0x9E3779B97F4A7C15u >> 20 & (slots_.size() - 1);
+        const std::uint64_t mixed = static_cast<std::uint64_t>(key) * 0x9E3779B97F4A7C15u;  // whole numbers differ in high bits only
+        std::size_t at = (mixed ^ mixed >> 32) & (slots_.size() - 1);
         while (slots_[at] != empty && keys_[slots_[at]] != key) at = (at + 1) & (slots_.size() - 1);
         return at;
     }

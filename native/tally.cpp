@@ -1,7 +1,7 @@
 #include "tally.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <limits>
 
 #include "wide.hpp"
@@ -16,18 +16,20 @@ WIDE Bounds bounds(const std::int32_t* numbers, std::size_t size) {
 }
 
 WIDE Bounds whole_bounds(const double* numbers, std::size_t size) {
-    constexpr double large = 2147483648.0;
-    double least = large, most = -large;
-    int odd = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-        const double x = numbers[i];
-        const bool there = x == x;
-        const double held = there && std::abs(x) < large ? x : 0;
-        odd |= there && static_cast<double>(static_cast<std::int32_t>(held)) != x;
-        least = there && x < least ? x : least;
-        most = there && x > most ? x : most;
+    constexpr double shift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number, in the low bits
+    constexpr auto zero = std::bit_cast<std::int64_t>(shift), large = std::int64_t{1} << 31;
+    const double* const one = std::find_if(numbers, numbers + size, [](double x) { return x == x; });
+    if (one == numbers + size) return {};
+    const double instead = *one;
+    std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = std::numeric_limits<std::int64_t>::min(), odd = 0;
+    for (std::size_t i = 0; i < size; ++i) {  // whole numbers alone, so that it is done in wide vectors
+        const double x = numbers[i] == numbers[i] ? numbers[i] : instead;
+        const double shifted = x + shift;
+        odd |= std::bit_cast<std::int64_t>((shifted - shift) - x);
+        least = std::min(least, std::bit_cast<std::int64_t>(shifted));
+        most = std::max(most, std::bit_cast<std::int64_t>(shifted));
     }
-    return odd || least > most ? Bounds{} : Bounds{static_cast<std::int64_t>(least), static_cast<std::int64_t>(most)};
+    return odd || least <= zero - large || most >= zero + large ? Bounds{} : Bounds{least - zero, most - zero};
 }
 
 WIDE void places(const double* numbers, std::size_t size, std::int64_t least, std::int32_t none, std::int32_t* to) {

@@ -108,7 +108,10 @@ class Counts:
         if isinstance(labels, Coded):
             import numpy as np
 
-            return np.append(np.asarray(self.codes(labels.states)), np.int32(-1))[labels.codes]
+            own = np.asarray(self.codes(labels.states))
+            if (own == np.arange(len(own))).all():
+                return labels.codes
+            return np.append(own, np.int32(-1))[labels.codes]
         found = _native.codes(labels, self.index, cell_text, True)
         self.documents += [0] * (len(self.index) - len(self.documents))
         return found

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from plausible.columns import TEXT_NAMES, Columns, column_named
 from plausible.errors import CallError, PlausibleWarning, unknown
@@ -16,6 +16,10 @@ from plausible.schema import Kind, Variable
 from plausible.sources import Source
 from plausible.sources.table import ROWS_TO_LOOK_AT
 from plausible.wording import quantity
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 TARGET_NAMES = ("class", "label", "target", "category", "topic")
 KINDS = ("categorical", "continuous", "date", "text", "bins", "bins:N", "mdl", "low<middle<high", "one|other")
@@ -139,16 +143,16 @@ def _looked_at(source: Source, names: Sequence[str], said: Said) -> dict[str, st
     unsaid = [name for name in names if name not in (said.kinds or {}) and name not in said.text]
     if not unsaid:
         return {}
-    cells: dict[str, list[str]] = {name: [] for name in unsaid}
+    cells: dict[str, Counter[str]] = {name: Counter() for name in unsaid}
     seen = 0
     typed = source.typed(source, tuple(unsaid), frozenset(), ROWS_TO_LOOK_AT) if source.typed is not None else None
     for table in source.tables(unsaid) if typed is None else typed:
         for name in unsaid:
             column: Any = table.columns[name]
             if isinstance(column, tuple):
-                codes, states = column
-                column = (states[code] if code >= 0 else None for code in codes[:ROWS_TO_LOOK_AT].tolist())
-            cells[name] += filter(None, islice(column, ROWS_TO_LOOK_AT))
+                cells[name].update(_counted(*column))
+            else:
+                cells[name].update(filter(None, islice(column, ROWS_TO_LOOK_AT)))
         seen += len(table)
         if seen >= ROWS_TO_LOOK_AT:
             break
@@ -167,27 +171,36 @@ def _looked_at(source: Source, names: Sequence[str], said: Said) -> dict[str, st
     return kinds
 
 
-def look(cells: Sequence[str]) -> tuple[Look, str]:
-    """What a column is, by cells that are not missing; and what to say of it, if anything.
+def _counted(codes: npt.NDArray[np.int32], states: Sequence[str]) -> dict[str, int]:
+    """How often each state occurs in the first rows."""
+    import numpy as np
+
+    first = codes[:ROWS_TO_LOOK_AT]
+    times = np.bincount(first[first >= 0])
+    return {states[code]: times[code].item() for code in np.flatnonzero(times).tolist()}
+
+
+def look(values: Counter[str]) -> tuple[Look, str]:
+    """What a column is, by how often it has each value that is not missing; and what to say of it, if anything.
 
     Examples
     --------
-    >>> look(["red", "blue", "red"])
+    >>> look(Counter(["red", "blue", "red"]))
     ('categorical', '')
-    >>> look(["3.5", "4", "-1e3"])
+    >>> look(Counter(["3.5", "4", "-1e3"]))
     ('continuous', '')
-    >>> look([f"D{day}" for day in range(14)])
+    >>> look(Counter(f"D{day}" for day in range(14)))
     ('ignored', 'is different in every row: left out as an identifier; --as NAME=categorical takes it in')
-    >>> look(["4", "6", "8"] * 10)[0]
+    >>> look(Counter(["4", "6", "8"] * 10))[0]
     'categorical'
     """
-    values, n = set(cells), len(cells)
+    n = values.total()
     if not n:
         return "categorical", ""
     codes = any(map(_CODE.fullmatch, values))
     numbers = [] if codes else [number for number in map(_number, values) if number is not None]
     if len(numbers) == len(values):
-        return _look_at_numbers(cells, numbers)
+        return _look_at_numbers(values, numbers)
     if all(_DATE.fullmatch(value) for value in values):
         if 5 * len(values) <= n and len(values) <= 100:
             return "categorical", ""
@@ -213,8 +226,8 @@ def look(cells: Sequence[str]) -> tuple[Look, str]:
     return "categorical", ""
 
 
-def _look_at_numbers(cells: Sequence[str], numbers: Sequence[float]) -> tuple[Look, str]:
-    n, different = len(cells), len(numbers)
+def _look_at_numbers(values: Counter[str], numbers: Sequence[float]) -> tuple[Look, str]:
+    n, different = values.total(), len(numbers)
     whole = all(number == number // 1 for number in numbers)
     if whole and n >= 8 and different == n and max(numbers) - min(numbers) == n - 1:
         return "ignored", "numbers the rows: left out as an identifier; --as NAME=continuous takes it in"
@@ -225,7 +238,7 @@ def _look_at_numbers(cells: Sequence[str], numbers: Sequence[float]) -> tuple[Lo
             f"holds numbers with {quantity(different, 'different value')}: taken as categories; "
             "--as NAME=continuous for numbers"
         )
-    value, times = Counter(cells).most_common(1)[0]
+    value, times = values.most_common(1)[0]
     if 2 * times > n >= 100 and different > FEW:
         return "mdl", (
             f"holds {value} in most rows, which is far from normal: cut into intervals where the class changes; "
