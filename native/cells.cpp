@@ -10,6 +10,7 @@
 #include "module.hpp"
 #include "tally.hpp"
 #include "texts.hpp"
+#include "wide.hpp"
 
 namespace {
 
@@ -135,6 +136,37 @@ void count_codes(arrays::Changed<double> counts, arrays::In<std::int32_t, 1> cel
     for (std::size_t cell = 0; cell < states * classes; ++cell) count[cell] += static_cast<double>(own[cell]);
 }
 
+// The interval of each number, by how many of the cuts lie below it; -1 where it is NaN.
+WIDE void intervals_of(const double* numbers, std::size_t size, const double* cuts, std::size_t all, std::int64_t* to) {
+    for (std::size_t i = 0; i < size; ++i) to[i] = numbers[i] == numbers[i] ? 0 : -1;
+    for (std::size_t k = 0; k < all; ++k)
+        for (std::size_t i = 0; i < size; ++i) to[i] += numbers[i] > cuts[k] ? 1 : 0;
+}
+
+arrays::Out<std::int32_t> intervals(arrays::Doubles numbers, arrays::Doubles cuts) {
+    constexpr std::size_t few = 64, lot = 512;
+    const std::size_t size = numbers.size();
+    const double *const ends = cuts.data(), *const number = numbers.data();
+    std::vector<std::int32_t> out(size);
+    {
+        const nb::gil_scoped_release release;
+        if (cuts.size() <= few) {
+            std::array<std::int64_t, lot> found;
+            for (std::size_t first = 0; first < size; first += lot) {
+                const std::size_t here = std::min(lot, size - first);
+                intervals_of(number + first, here, ends, cuts.size(), found.data());
+                std::transform(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(here), out.begin() + static_cast<std::ptrdiff_t>(first),
+                               [](std::int64_t at) { return static_cast<std::int32_t>(at); });
+            }
+        } else {
+            std::transform(number, number + size, out.begin(), [&](double x) {
+                return std::isnan(x) ? missing : static_cast<std::int32_t>(std::lower_bound(ends, ends + cuts.size(), x) - ends);
+            });
+        }
+    }
+    return arrays::out(std::move(out), {size});
+}
+
 constexpr std::size_t block = 1024;  // rows whose scores stay in the first cache
 
 // Some rows of scores, and for each how many cells were there (the low half) and how many of them told (the high half).
@@ -191,16 +223,18 @@ public:
             else add_rows<0>(rows, at.data());
             return;
         }
+        const std::size_t told = density_->mean.size();
         for (std::size_t i = 0; i < rows.size; ++i) {
             const double x = numbers_.data()[rows.first + i];
             if (std::isnan(x)) continue;
-            rows.cells[i] += telling;
-            for (std::size_t c = 0; c < rows.classes; ++c) rows.scores[i * rows.classes + c] += density_->of(x, c);
+            rows.cells[i] += told ? telling : there;
+            for (std::size_t c = 0; c < told; ++c) rows.scores[i * rows.classes + c] += density_->of(x, c);
         }
     }
 
 private:
     static constexpr std::size_t before = 2;  // rows of the table for what is unknown and what is missing
+    static constexpr std::size_t most_cells = 1 << 14;  // of a table of numbers
 
     void table_of(std::size_t states, std::size_t classes) {
         logs_.resize((before + states) * classes);
@@ -227,17 +261,17 @@ private:
         density_.emplace(of);
         const std::size_t told = density_->mean.size();
         if (numbers_.size() != rows || (told && told != classes)) throw nb::value_error("scores, values and densities differ in shape");
-        const Bounds in = told ? whole_bounds(numbers_.data(), rows) : Bounds{};
+        if (!told || 4 * classes > rows) return;
+        const Bounds in = whole_bounds(numbers_.data(), rows);
         const auto span = static_cast<std::size_t>(in.span());
+        if (!span || span * classes > std::min(rows / 4, most_cells)) return;
         least_ = in.least;
-        if (told && (!span || 4 * span > rows)) return;
         table_of(span, classes);
         for (std::size_t k = 0; k < span; ++k)
             tell(k, [&](std::size_t c) { return density_->of(static_cast<double>(least_ + static_cast<std::int64_t>(k)), c); }, classes);
     }
 
-    template <class Log>
-    void tell(std::size_t state, Log&& log, std::size_t classes) {
+    void tell(std::size_t state, auto&& log, std::size_t classes) {
         for (std::size_t c = 0; c < classes; ++c) logs_[(before + state) * classes + c] = log(c);
         cells_[before + state] = telling;
     }
@@ -291,6 +325,7 @@ void bind_cells(nb::module_& m) {
     m.def("count_codes", &count_codes, "counts"_a, "codes"_a, "labels"_a, "weights"_a = nb::none(), "places"_a = nb::none(),
           "Add each row's weight to counts[places[code], label], or counts[code, label] without places; what is negative "
           "takes no part.");
+    m.def("intervals", &intervals, "numbers"_a, "cuts"_a, "How many of the cuts, which ascend, lie below each number; -1 where it is NaN.");
     m.def("add_columns", &add_columns, "scores"_a, "present"_a, "known"_a, "columns"_a, "threads"_a = 1,
           "Add what each cell says to its row of scores, and count the cells that are there and those that tell. A column is "
           "(codes, table, tells): table[code] is added where tells[code], a code of -1 is missing, one of -2 there but unknown; or "

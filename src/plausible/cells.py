@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from plausible import _native
 from plausible.counts import Coded
 from plausible.errors import CallError, DataError
 from plausible.schema import Variable
@@ -113,9 +114,7 @@ def encoded(column: Any, variable: Variable, rows: int, place: Callable[[int], s
         )
     if not variable.cuts:
         return numbers
-    codes = np.searchsorted(variable.cuts, numbers).astype(np.int32)
-    codes[np.isnan(numbers)] = -1
-    return Coded(codes, variable.states)
+    return Coded(_native.intervals(np.ascontiguousarray(numbers), np.array(variable.cuts)), variable.states)
 
 
 def _days(column: Any, name: str, place: Callable[[int], str]) -> npt.NDArray[np.float64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,11 @@ class Normal:
     def described(self, variable: Variable) -> Variable:
         return variable
 
+    @cached_property
+    def density(self) -> Density:
+        """The density of each class."""
+        return self._density(self.by_class, self.whole)
+
     def parameters(self) -> tuple[Floats, Floats]:
         """Mean and maximum likelihood variance of each class."""
         _, mean, _, variance = self._filled(self.by_class, self.whole)
@@ -251,7 +257,7 @@ class Normal:
         values = np.ascontiguousarray(cells, float)
         if not self.whole.squares[0] > 0:
             return values, *[np.empty(0)] * 5
-        of = self._density(self.by_class, self.whole)
+        of = self.density
         return values, of.mean, of.rest, of.start, of.scale, of.power
 
     def add_without(

@@ -47,17 +47,18 @@ class Scores(NamedTuple):
 
 
 def joined(text: Any, columns: Any, factors: tuple[float, float]) -> tuple[Any, Any, Any]:
-    """The scores of words and of columns, each (scores, terms, known terms) or None, times their factors."""
-    if columns is None:
-        return text  # type: ignore[no-any-return]
+    """The scores of words and of columns, each (scores, terms, known terms) or None, times their factors.
+
+    Those of columns alone are left as they are: the link multiplies them.
+    """
+    if columns is None or text is None:
+        return text or columns  # type: ignore[no-any-return]
     import numpy as np
 
     of_words, of_columns = factors
     scores, present, known = columns
-    scores = scores * of_columns
-    if text is None:
-        return scores, present, known
-    return scores + of_words * np.asarray(text[0]), present + np.asarray(text[1]), known + np.asarray(text[2])
+    both = scores * of_columns + of_words * np.asarray(text[0])
+    return both, present + np.asarray(text[1]), known + np.asarray(text[2])
 
 
 def difference(one: float, other: float) -> float:

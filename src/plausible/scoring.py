@@ -351,9 +351,8 @@ class Scoring:
         left = None
         if own is not None:
             left = Own(np.asarray(own), np.ones(rows) if weights is None else np.asarray(weights, float))
-        scores = np.zeros((rows, len(self.counts.documents)))
-        if not self.has_text:
-            scores += prior_scores(self.counts, self.rules, left)
+        scores = np.empty((rows, len(self.counts.documents)))
+        scores[:] = 0.0 if self.has_text else prior_scores(self.counts, self.rules, left)
         present, known = add_scores(scores, self.cpds, self.dependence, cells, left, threads)
         return scores, present, known
 
@@ -389,8 +388,9 @@ class Scoring:
         link: dict[str, Any] = {"threads": threads}
         if self.calibration is not None:
             given = self.calibration
+            one_channel = not (self.variables and self.has_text) and not self.log_odds_of_words
             link |= {
-                "factor": 1.0 if weighed or self.variables or self.log_odds_of_words else given.factors[0],
+                "factor": given.factors[0] if one_channel and not weighed else 1.0,
                 "power": given.power,
                 "mean_log_length": given.mean_log_length,
                 "tail": given.tail if tail else 0.0,
