@@ -15,6 +15,7 @@ NB_MODULE(_native, m) {
     bind_delimited(m);
     bind_histogram(m);
     bind_row_keys(m);
+    bind_rows_of_text(m);
     bind_bif(m);
     bind_families(m);
     bind_scores(m);

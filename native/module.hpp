@@ -13,6 +13,7 @@ void bind_arrow(nanobind::module_& m);
 void bind_delimited(nanobind::module_& m);
 void bind_histogram(nanobind::module_& m);
 void bind_row_keys(nanobind::module_& m);
+void bind_rows_of_text(nanobind::module_& m);
 void bind_bif(nanobind::module_& m);
 void bind_families(nanobind::module_& m);
 void bind_scores(nanobind::module_& m);
