@@ -65,11 +65,11 @@ public:
             const std::string_view format = schema.children[i]->format;
             if (format == "+l" && i + 1 == schema.n_children && std::string_view(schema.children[i]->children[0]->format) == "u") break;
             if (format != "g" && format != "u" && format != "C") throw nb::value_error("columns must be float64, UTF-8 text, or codes in bytes");
-            Column& column = columns_.emplace_back(Column{format[0], {}, coded});
+            Column& column = columns_.emplace_back(Column{format[0], {}, coded, {}});
             if (format != "C") continue;
             if (coded == known.size()) throw nb::value_error("the texts of each column of codes must be given");
-            for (const std::string& text : known[coded]) column.states.code(Key::of(text));
-            ++coded;
+            column.known = known[coded++];
+            column.forget();
         }
         lists_ = columns_.size() < static_cast<std::size_t>(schema.n_children);
         if (coded && !lists_) throw nb::value_error("columns of codes need a last column of lists");
@@ -121,11 +121,20 @@ public:
         return out;
     }
 
+    // Lets the texts of a column go; the next ones have new codes.
+    void forget(std::size_t column) { columns_.at(column).forget(); }
+
 private:
     struct Column {
         char format;
         States states;
         std::size_t place;  // in the lists
+        std::vector<std::string> known;
+
+        void forget() {
+            states = {};
+            for (const std::string& text : known) states.code(Key::of(text));
+        }
     };
 
     // Some rows of an array.
@@ -214,5 +223,6 @@ void bind_arrow(nb::module_& m) {
         .def("next", &ArrowColumns::next, "most"_a,
              "Each column of the next rows, at most so many, as float64 (NaN) or as codes of its texts (-1 for missing); None at "
              "the end.")
-        .def("states", &ArrowColumns::states, "column"_a, "start"_a, "The texts of a column by code, from `start` on.");
+        .def("states", &ArrowColumns::states, "column"_a, "start"_a, "The texts of a column by code, from `start` on.")
+        .def("forget", &ArrowColumns::forget, "column"_a, "Let the texts of a column go; the next ones have new codes.");
 }

@@ -111,6 +111,9 @@ public:
         return out;
     }
 
+    // Lets the texts of a column go; the next ones have new codes.
+    void forget(std::size_t column) { columns_.at(column).states = {}; }
+
 private:
     struct Column {
         Kind kind;
@@ -239,5 +242,6 @@ void bind_delimited(nb::module_& m) {
         .def("take", &Delimited::take,
              "The rows read so far, which are let go: their first lines, the cells of each column, and (column, row, text) "
              "of cells that are no plain numbers.")
-        .def("states", &Delimited::states, "column"_a, "start"_a, "The texts of a column by code, from `start` on.");
+        .def("states", &Delimited::states, "column"_a, "start"_a, "The texts of a column by code, from `start` on.")
+        .def("forget", &Delimited::forget, "column"_a, "Let the texts of a column go; the next ones have new codes.");
 }

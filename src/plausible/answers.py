@@ -84,22 +84,21 @@ class Answers(Sequence[Answer]):
     @cached_property
     def stated(self) -> list[float]:
         """The probability of each answer, or of the most probable class where there is none."""
-        rows, best = memoryview(self._scores.log_posterior), memoryview(self._scores.best)
-        return [math.exp(rows[i, k if k >= 0 else best[i]]) for i, k in enumerate(self._chosen)]
+        every = memoryview(self._scores.log_posterior).cast("B").cast("d")
+        width, best = len(self.classes), memoryview(self._scores.best)
+        return [math.exp(every[i * width + (k if k >= 0 else best[i])]) for i, k in enumerate(self._chosen)]
 
     @cached_property
     def notes(self) -> list[str]:
         """What the reader should know of each answer."""
-        undefined = frozenset(self._scores.undefined)
-        notes = [UNDEFINED if i in undefined else "" for i in range(len(self))]
-        tokens = memoryview(self._scores.tokens)
-        for i, known in enumerate(memoryview(self._scores.known).tolist()):
-            if not known:
-                notes[i] = self._unknown if tokens[i] else self._empty
-        best = memoryview(self._scores.best)
-        for i, chosen in enumerate(self._chosen):
-            if chosen < 0:
-                notes[i] = f"unsure: perhaps {self.classes[best[i]]}" + (f"; {notes[i]}" if notes[i] else "")
+        notes = [""] * len(self)
+        for i in self._scores.undefined:
+            notes[i] = UNDEFINED
+        tokens, best = memoryview(self._scores.tokens), memoryview(self._scores.best)
+        for i in (i for i, known in enumerate(memoryview(self._scores.known).tolist()) if not known):
+            notes[i] = self._unknown if tokens[i] else self._empty
+        for i in (i for i, chosen in enumerate(self._chosen) if chosen < 0):
+            notes[i] = f"unsure: perhaps {self.classes[best[i]]}" + (f"; {notes[i]}" if notes[i] else "")
         return notes
 
     def __len__(self) -> int:

@@ -14,7 +14,7 @@ from plausible.bins import Histogram
 from plausible.categories import Categories, CategoryTable
 from plausible.cells import date_of
 from plausible.columns import PAIRS
-from plausible.counts import Counts, Family
+from plausible.counts import Coded, Counts, Family
 from plausible.dependence import Dependence, Pairs, tree
 from plausible.errors import DataError
 from plausible.kinds import Uncut
@@ -159,7 +159,10 @@ def unseen(cpds: Mapping[str, CPD], cells: Mapping[str, Any]) -> Iterator[Unseen
     """The categorical columns that hold values which were never learned."""
     for name, cpd in cpds.items():
         if isinstance(cpd, CategoryTable):
-            rows = np.flatnonzero(cpd.family.codes(cells[name]) == -2)
+            of = cells[name]
+            if isinstance(of, Coded) and -2 not in cpd.family.codes(of.states):
+                continue
+            rows = np.flatnonzero(cpd.family.codes(of) == -2)
             if len(rows):
                 yield Unseen(int(rows[0]), name, str(_value(cells[name], rows[0])), len(rows))
 

@@ -10,6 +10,7 @@ from plausible import _native
 from plausible.counts import Coded
 from plausible.errors import CallError, DataError
 from plausible.schema import Variable
+from plausible.sources import cell_text
 from plausible.wording import quantity
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ class Batch:
     place : function of int to str
         Where a row came from.
     weights : array of float64, optional
-    own : mapping of str to list, optional
-        All columns of the table, as they are.
+    own : mapping of str to list or Coded, optional
+        All columns of the table, as texts.
     """
 
     __slots__ = ("cells", "labels", "own", "place", "weights")
@@ -93,6 +94,33 @@ def taken(values: Any, rows: Sequence[int] | npt.NDArray[np.intp]) -> Any:
     if isinstance(values, Coded):
         return Coded(values.codes[rows], values.states)
     return values[rows]
+
+
+def values_of(column: Any) -> list[Any]:
+    """The values of a column, None where one is missing."""
+    if isinstance(column, Coded):
+        states = [*column.states, None]
+        return [states[code] for code in column.codes.tolist()]
+    if hasattr(column, "tolist"):
+        return [None if isinstance(value, float) and value != value else value for value in column.tolist()]
+    return list(column)
+
+
+def as_states(column: Any) -> Any:
+    """Floats as the texts that they are in any table; texts as they are.
+
+    >>> import numpy as np
+    >>> values_of(as_states(np.array([2.0, 0.5, np.nan])))
+    ['2', '0.5', None]
+    """
+    if column is None or isinstance(column, list | Coded):
+        return column
+    import numpy as np
+
+    different, at = np.unique(column, return_inverse=True)
+    states = list(map(cell_text, different.tolist()))
+    gaps = states.count(None)  # the last, if there is one
+    return Coded(np.where(at < len(states) - gaps, at, -1).astype(np.int32), states[: len(states) - gaps])
 
 
 def encoded(column: Any, variable: Variable, rows: int, place: Callable[[int], str]) -> Any:

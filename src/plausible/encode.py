@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-from plausible.cells import Batch, checked_weights, encoded
+from plausible.cells import Batch, as_states, checked_weights, encoded, values_of
 from plausible.columns import Columns
 from plausible.counts import Coded
 from plausible.errors import DataError
 from plausible.sources import Source, Table, cell_text
 from plausible.sources.table import as_numbers
 
+MOST_CHARACTERS = 512
+"""Of a row, on average: with more of them rows are kept in smaller chunks."""
+
 
 def batches(source: Source, columns: Columns, *, keep: bool = False) -> Iterator[Batch]:
-    """The rows of a source, a chunk at a time; with `keep` each with all its own columns."""
+    """The rows of a source, a chunk at a time; with `keep` each with all its own columns, as texts."""
     if source.frame is not None and source.where is None and not keep and not columns.text:
         from plausible.frames import frame_batches
 
         yield from frame_batches(source, columns)
         return
-    if source.typed is not None and not keep and not columns.text:
-        typed = _typed_batches(source, columns)
+    if source.typed is not None and not columns.text:
+        typed = _typed_batches(source, columns) if not keep else _kept_batches(source, columns)
         if typed is not None:
             yield from typed
             return
@@ -55,26 +58,60 @@ def _typed_batches(source: Source, columns: Columns) -> Iterator[Batch] | None:
     named = [name for name in (columns.target, columns.weights) if name is not None]
     if columns.weights is not None:
         numbers.add(columns.weights)
-    if source.typed is None or (read := source.typed(source, (*there, *named), frozenset(numbers))) is None:
+    return _read_typed(source, columns, (*there, *named), frozenset(numbers))
+
+
+def _kept_batches(source: Source, columns: Columns) -> Iterator[Batch] | None:
+    """The same with all columns of the source; None where it is no file, or its rows are too long to hold many."""
+    first = next(source.tables(), None) if source.size is not None else None  # a query may take long to run twice
+    if first is None or first.characters > MOST_CHARACTERS * len(first):
+        return None
+    return _read_typed(source, columns, source.columns, source.floats, keep=True)
+
+
+def _read_typed(
+    source: Source, columns: Columns, wanted: tuple[str, ...], numbers: frozenset[str], *, keep: bool = False
+) -> Iterator[Batch] | None:
+    if source.typed is None or (read := source.typed(source, wanted, numbers)) is None:
         return None
 
     def batch(table: Table) -> Batch:
         cells: dict[str, Any] = {
             name: Coded(*of) if isinstance(of, tuple) else of for name, of in table.columns.items()
         }
-        weights = cells.get(columns.weights or "")
-        return Batch(
-            {v.name: encoded(cells.get(v.name), v, len(table), table.place) for v in columns.attributes},
-            cells[columns.target] if columns.target is not None else [None] * len(table),
-            table.place,
-            None if weights is None else checked_weights(weights, columns.weights or "", table.place),
-        )
+        own = {name: as_states(column) for name, column in cells.items()} if keep else None
+        place = table.place
+        for variable in columns.attributes:
+            column = cells.get(variable.name)
+            if not variable.holds_numbers:
+                column = as_states(column)
+            elif not variable.dates:
+                column = _numbers(column, variable.name, place)
+            cells[variable.name] = encoded(column, variable, len(table), place)
+        weights = None
+        if columns.weights is not None:
+            weights = _numbers(cells[columns.weights], columns.weights, place)
+            weights = checked_weights(weights, columns.weights, place)
+        labels = as_states(cells[columns.target]) if columns.target is not None else [None] * len(table)
+        return Batch({v.name: cells[v.name] for v in columns.attributes}, labels, place, weights, own)
 
     def batches() -> Iterator[Batch]:
         with closing(read):
             yield from map(batch, read)
 
     return batches()
+
+
+def _numbers(column: Any, name: str, place: Callable[[int], str]) -> Any:
+    """Coded texts as floats; DataError for the first that is no number."""
+    if not isinstance(column, Coded):
+        return column
+    import numpy as np
+
+    try:
+        return np.array([*map(float, column.states), np.nan])[column.codes]
+    except ValueError:
+        return as_numbers(values_of(column), name, place)
 
 
 def row_cells(columns: Columns, row: str | Mapping[str, Any]) -> Mapping[str, Any]:

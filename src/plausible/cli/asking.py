@@ -37,9 +37,11 @@ def batches_of(
     if not model.variables:
         yield from batches(source, columns)
     else:
+        from plausible.learning.ahead import ahead
         from plausible.learning.unseen import reported
 
-        yield from reported(model, batches(source, columns, keep=not source.documents), strict=strict)
+        rows = ahead(batches(source, columns, keep=not source.documents))
+        yield from reported(model, rows, strict=strict)
     if source.notes:
         from plausible.learning.classifier import say_notes
 
@@ -89,6 +91,10 @@ def classify(
     decision = Decision(dict(map(cost, costs)), unsure_below)
     read = batches_of(model, sources, where, encoding, strict=strict)
     parts = _answers(model, read, decision, probabilities, threads)
+    if model.variables:
+        from plausible.learning.ahead import ahead
+
+        parts = ahead(parts)  # scored while what was before is printed
     first = next(parts, None)
     columns = list(first) if first else ["name", "label", "probability", "note"]
     show.columns([] if first is None else chain([first], parts), format_, columns)
@@ -140,6 +146,7 @@ def rank(
     The score is the log-odds of the class in nats, for a length like that of the documents learned. Documents without
     a known word come last.
     """
+    from plausible.cells import values_of
     from plausible.files.model import load_model
     from plausible.ranks import how_many
     from plausible.ranks import rank as ranked
@@ -148,8 +155,9 @@ def rank(
     wanted = _share(top)
     entries: list[tuple[bool, float, int, Ranked, str, str]] = []
     for batch in batches_of(model, sources, where, encoding):
+        columns = [values_of(column) for column in (batch.own or {}).values()]
         for one in ranked(model, batch.cells, label, threads=threads):
-            own = (str(column[one.index]) for column in (batch.own or {}).values())
+            own = (str(column[one.index]) for column in columns)
             text = batch.texts[one.index] or ", ".join(own)
             entries.append((one.score is None, -(one.score or 0.0), len(entries), one, batch.place(one.index), text))
     entries.sort(key=lambda entry: entry[:3])

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import sys
 import unicodedata
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import click
+
+from plausible import _native
 
 Format = Literal["table", "json", "jsonl", "csv"]
 Row = Mapping[str, Any]
@@ -48,33 +52,46 @@ def rows(records: Iterable[Row], format_: Format | None, columns: Sequence[str])
         click.echo(harmless(table(list(records), columns)), nl=False)
 
 
-def columns(parts: Iterable[Mapping[str, Sequence[Any]]], format_: Format | None, names: Sequence[str]) -> None:
-    """Print tables that all have the columns `names`, each given by column; JSON lines and CSV as they come."""
+def columns(parts: Iterable[Mapping[str, Any]], format_: Format | None, names: Sequence[str]) -> None:
+    """Print tables that all have the columns `names`, each a list or `Coded`; JSON lines and CSV as they come."""
     kind = chosen(format_)
-    if kind == "jsonl":
-        line = "{" + ", ".join(to_json(name).replace("%", "%%") + ": %s" for name in names) + "}\n"
-        for part in parts:
-            cells = zip(*(_jsons(part[name]) for name in names), strict=True)
-            click.echo("".join(map(line.__mod__, cells)), nl=False)
-    elif kind == "csv":
-        import csv
-
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(names)
-        for part in parts:
-            cells = zip(*(list(map(_cell_for_csv, part[name])) for name in names), strict=True)
-            writer.writerows(cells)
+    if kind == "csv":
+        click.echo(",".join(map(_csv_text, names)))
+        before, end, text = ["", *[","] * (len(names) - 1)], "\n", _csv_text
+    elif kind == "jsonl":
+        before = [f"{', ' if i else '{'}{to_json(name)}: " for i, name in enumerate(names)]
+        end, text = "}\n", to_json
     else:
-        whole = (zip(*(part[name] for name in names), strict=True) for part in parts)
+        from plausible.cells import values_of
+
+        whole = (zip(*(values_of(part[name]) for name in names), strict=True) for part in parts)
         rows((dict(zip(names, row, strict=True)) for part in whole for row in part), kind, names)
+        return
+    for part in parts:
+        given = [_written(part[name], text) for name in names]
+        click.echo(_native.rows_of_text(given, before, end, len(part[names[0]])), nl=False)
 
 
-def _jsons(column: Sequence[Any]) -> list[str]:
-    """The JSON of each cell; of texts, which repeat, that of each different one once."""
-    if {str, type(None)}.issuperset(map(type, column)):
-        texts = {value: to_json(value) for value in set(column)}
-        return [texts[value] for value in column]
-    return [to_json(value) for value in column]
+def _written(column: Any, text: Callable[[Any], str]) -> Any:
+    """A column as the core prints it: numbers, or codes of texts, each of which is written once."""
+    if hasattr(column, "states"):
+        return column.codes, list(map(text, [*column.states, None]))
+    kinds = set(map(type, column))
+    if kinds == {float} and all(map(math.isfinite, column)):
+        return array("d", column)
+    if kinds <= {str, type(None)}:
+        places = {value: i for i, value in enumerate(dict.fromkeys(column))}
+        return array("i", map(places.__getitem__, column)), list(map(text, places))
+    return array("i", range(len(column))), list(map(text, column))
+
+
+def _csv_text(value: Any) -> str:
+    """A cell of a CSV file, quoted where it must be."""
+    import csv
+
+    row = io.StringIO()
+    csv.writer(row, lineterminator="\n").writerow([_cell_for_csv(value), ""])
+    return row.getvalue()[:-2]
 
 
 def one(record: Row, format_: Format | None, as_table: Callable[[], str]) -> None:

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from plausible.bins import Histogram, interval_variable
-from plausible.cells import encoded
+from plausible.cells import encoded, values_of
 from plausible.counts import Counts
 from plausible.errors import DataError
 from plausible.kinds import Uncut
-from plausible.learning.sample import values_of
 from plausible.model import Model
 
 

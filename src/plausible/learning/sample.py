@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plausible import _native
-from plausible.cells import taken
+from plausible.cells import taken, values_of
 from plausible.counts import Coded
 from plausible.sources import cell_text
 
@@ -137,13 +137,3 @@ def _lengths(column: npt.NDArray[Any]) -> npt.NDArray[np.int64] | int:
     if column.dtype.kind == "f":
         return 0
     return np.fromiter((len(value) if isinstance(value, str) else 0 for value in column), np.int64, len(column))
-
-
-def values_of(column: Any) -> list[Any]:
-    """The values of a column, None where one is missing."""
-    if isinstance(column, Coded):
-        states = [*column.states, None]
-        return [states[code] for code in column.codes.tolist()]
-    if hasattr(column, "tolist"):
-        return [None if isinstance(value, float) and value != value else value for value in column.tolist()]
-    return list(column)

@@ -9,7 +9,7 @@ from plausible import _native
 from plausible.errors import DataError
 from plausible.sources.mail import looks_like_mail
 from plausible.sources.streams import PROSE, Decoder, Input, line_blocks
-from plausible.sources.table import CHUNK_ROWS, TYPED_ROWS, Options, Source, Table, as_number, numbered
+from plausible.sources.table import CHUNK_ROWS, MOST_STATES, TYPED_ROWS, Options, Source, Table, as_number, numbered
 
 _DELIMITERS = ",\t;|"
 _SUFFIXES = (".csv", ".tsv", ".tab")
@@ -67,6 +67,9 @@ def open_delimited(given: Input, options: Options) -> Source:
                 if kinds[i] == _STATE:
                     states[i] += parser.states(i, len(states[i]))
                     cells[i] = (cells[i], states[i])
+                    if len(states[i]) > MOST_STATES:
+                        parser.forget(i)
+                        states[i] = []
             return Table({name: cells[names.index(name)] for name in columns}, place, len(lines))
 
         for _ in _fed(parser, source, given, options.encoding):

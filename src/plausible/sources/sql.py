@@ -14,6 +14,7 @@ from plausible.sources.streams import Input
 from plausible.sources.table import (
     CHUNK_CHARACTERS,
     CHUNK_ROWS,
+    MOST_STATES,
     ROWS_TO_LOOK_AT,
     TYPED_ROWS,
     Options,
@@ -93,6 +94,7 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
                 source.position = (source.size or 0) * (first - 1) // (total or 1)
 
     numeric = frozenset(row[0] for row in described if re.fullmatch(_NUMERIC, row[1]))
+    floats = frozenset(row[0] for row in described if row[1] in ("FLOAT", "DOUBLE"))
 
     @contextmanager
     def relation() -> Iterator[DuckDBPyRelation]:
@@ -101,7 +103,7 @@ def _open_query(query: str, name: str, blame: type[PlausibleError], options: Opt
 
     types = {row[0]: row[1] for row in described}
     typed = typed_reader(types, relation, name, "row" if where is None else f"where {where}, row", look=look)
-    return Source(name, columns, read, numeric=numeric, where=where, strict=options.strict, typed=typed)
+    return Source(name, columns, read, numeric=numeric, floats=floats, where=where, strict=options.strict, typed=typed)
 
 
 def typed_reader(
@@ -156,6 +158,9 @@ def typed_reader(
                             if column in states:
                                 states[column] += stream.states(at, len(states[column]))
                                 cells[column] = (cells[column], states[column])
+                                if most is None and len(states[column]) > MOST_STATES:
+                                    stream.forget(at)
+                                    states[column] = []
                         rows = len(batch[0])
                         yield Table(cells, numbered(name, unit, range(first, first + rows)), rows)
                         first += rows

@@ -31,6 +31,8 @@ TYPED_ROWS = 1 << 16
 ROWS_TO_LOOK_AT = 8192
 """First rows of a table by which it is judged what its columns are, and which texts they hold."""
 CHUNK_CHARACTERS = 1 << 22
+MOST_STATES = 1 << 12
+"""States of a column that a reader holds from one table to the next."""
 LIMIT = 1 << 28
 """The most bytes that one document, line or row may have: 256 MB."""
 
@@ -69,6 +71,11 @@ class Table:
 
     def __len__(self) -> int:
         return self.rows
+
+    @property
+    def characters(self) -> int:
+        """Of the cells that are texts."""
+        return sum(len(cell) for column in self.columns.values() if isinstance(column, list) for cell in column if cell)
 
 
 Reader: TypeAlias = "Callable[[Source, tuple[str, ...], frozenset[str]], Iterator[Table]]"
@@ -109,6 +116,8 @@ class Source:
         In bytes, where it is known.
     numeric : frozenset of str
         The columns that hold numbers, by their declared type or by a look at the first rows.
+    floats : frozenset of str
+        Those of them that are floating-point numbers by their declared type.
     where : str or None
         The SQL condition that the reader itself applies, if it can.
     frame : data frame or None
@@ -127,6 +136,7 @@ class Source:
     documents: bool = False
     size: int | None = None
     numeric: frozenset[str] = frozenset()
+    floats: frozenset[str] = frozenset()
     where: str | None = None
     strict: bool = False
     frame: Any = field(default=None, repr=False)
