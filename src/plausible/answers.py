@@ -56,7 +56,7 @@ class Answers(Sequence[Answer]):
     """
 
     def __init__(self, scores: Scores, decision: Decision = MOST_PROBABLE, *, rows: bool = False) -> None:
-        self._scores = scores
+        self._scores, self._rows = scores, rows
         self._empty, self._unknown = (NO_VALUE, UNKNOWN_VALUES) if rows else (EMPTY, UNKNOWN)
         self.classes = scores.classes
         self._chosen = decision.choose(scores)
@@ -84,9 +84,15 @@ class Answers(Sequence[Answer]):
     @cached_property
     def stated(self) -> list[float]:
         """The probability of each answer, or of the most probable class where there is none."""
-        every = memoryview(self._scores.log_posterior).cast("B").cast("d")
-        width, best = len(self.classes), memoryview(self._scores.best)
-        return [math.exp(every[i * width + (k if k >= 0 else best[i])]) for i, k in enumerate(self._chosen)]
+        best, chosen = memoryview(self._scores.best), self._chosen
+        if not self._rows:  # texts are answered without numpy, whose import takes longer than a short answer
+            each = memoryview(self._scores.log_posterior)
+            return [math.exp(each[i, k if k >= 0 else best[i]]) for i, k in enumerate(chosen)]
+        import numpy as np
+
+        at = np.where(np.asarray(chosen) < 0, np.asarray(best), chosen).astype(np.intp)
+        logs = np.take_along_axis(np.asarray(self._scores.log_posterior), at[:, None], 1)[:, 0]
+        return list(map(math.exp, logs.tolist()))
 
     @cached_property
     def notes(self) -> list[str]:

@@ -118,9 +118,8 @@ def as_states(column: Any) -> Any:
     import numpy as np
 
     different, at = np.unique(column, return_inverse=True)
-    states = list(map(cell_text, different.tolist()))
-    gaps = states.count(None)  # the last, if there is one
-    return Coded(np.where(at < len(states) - gaps, at, -1).astype(np.int32), states[: len(states) - gaps])
+    states = [text for text in map(cell_text, different.tolist()) if text is not None]  # NaN, the last, is none
+    return Coded(np.where(at < len(states), at, -1).astype(np.int32), states)
 
 
 def encoded(column: Any, variable: Variable, rows: int, place: Callable[[int], str]) -> Any:

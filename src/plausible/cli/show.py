@@ -9,6 +9,7 @@ import sys
 import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import click
@@ -56,9 +57,11 @@ def columns(parts: Iterable[Mapping[str, Any]], format_: Format | None, names: S
     """Print tables that all have the columns `names`, each a list or `Coded`; JSON lines and CSV as they come."""
     kind = chosen(format_)
     if kind == "csv":
-        click.echo(",".join(map(_csv_text, names)))
+        write = sys.stdout.write
+        write(",".join(map(_csv_text, names)) + "\n")
         before, end, text = ["", *[","] * (len(names) - 1)], "\n", _csv_text
     elif kind == "jsonl":
+        write = partial(click.echo, nl=False)
         before = [f"{', ' if i else '{'}{to_json(name)}: " for i, name in enumerate(names)]
         end, text = "}\n", to_json
     else:
@@ -69,7 +72,7 @@ def columns(parts: Iterable[Mapping[str, Any]], format_: Format | None, names: S
         return
     for part in parts:
         given = [_written(part[name], text) for name in names]
-        click.echo(_native.rows_of_text(given, before, end, len(part[names[0]])), nl=False)
+        write(_native.rows_of_text(given, before, end, len(part[names[0]])))
 
 
 def _written(column: Any, text: Callable[[Any], str]) -> Any:

@@ -123,9 +123,9 @@ def _values(column: Any) -> npt.NDArray[Any]:
         codes, at = np.unique(column.codes, return_inverse=True)
         states = [None if code < 0 else column.states[code] for code in codes.tolist()]
         return np.array([*states, None], object)[at]
-    if getattr(column, "dtype", None) == np.float64:
+    if isinstance(column, np.ndarray) and column.dtype == np.float64:
         return column
-    out = np.empty(len(column), object)
+    out: npt.NDArray[Any] = np.empty(len(column), object)
     out[:] = values_of(column)
     return out
 
