@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, overload
 
+from plausible.counts import Coded
 from plausible.decisions import MOST_PROBABLE, Decision
 from plausible.model import Model
 from plausible.scores import Scores
@@ -84,27 +85,49 @@ class Answers(Sequence[Answer]):
     @cached_property
     def stated(self) -> list[float]:
         """The probability of each answer, or of the most probable class where there is none."""
-        best, chosen = memoryview(self._scores.best), self._chosen
-        if not self._rows:  # texts are answered without numpy, whose import takes longer than a short answer
-            each = memoryview(self._scores.log_posterior)
-            return [math.exp(each[i, k if k >= 0 else best[i]]) for i, k in enumerate(chosen)]
-        import numpy as np
-
-        at = np.where(np.asarray(chosen) < 0, np.asarray(best), chosen).astype(np.intp)
-        logs = np.take_along_axis(np.asarray(self._scores.log_posterior), at[:, None], 1)[:, 0]
-        return list(map(math.exp, logs.tolist()))
+        if self._rows:
+            return list(self._stated_of_rows().tolist())
+        rows, best = memoryview(self._scores.log_posterior), memoryview(self._scores.best)
+        return [math.exp(rows[i, k if k >= 0 else best[i]]) for i, k in enumerate(self._chosen)]
 
     @cached_property
     def notes(self) -> list[str]:
         """What the reader should know of each answer."""
         notes = [""] * len(self)
-        for i in self._scores.undefined:
-            notes[i] = UNDEFINED
+        for i, note in self._noted().items():
+            notes[i] = note
+        return notes
+
+    def columns(self) -> dict[str, Any]:
+        """Label, probability and note of each document: lists, or of rows of a table arrays and `Coded`."""
+        if not self._rows:
+            return {"label": self.labels, "probability": self.stated, "note": self.notes}
+        import numpy as np
+
+        notes, codes = {"": 0}, np.zeros(len(self), np.int32)
+        for i, note in self._noted().items():
+            codes[i] = notes.setdefault(note, len(notes))
+        labels = Coded(np.asarray(self._chosen, np.int32), self.classes)
+        return {"label": labels, "probability": self._stated_of_rows(), "note": Coded(codes, list(notes))}
+
+    def _stated_of_rows(self) -> Any:
+        """`stated` as an array. Texts are answered without numpy, whose import takes longer than a short answer."""
+        import numpy as np
+
+        chosen = np.asarray(self._chosen, np.intp)
+        at = np.where(chosen < 0, np.asarray(self._scores.best).astype(np.intp), chosen)
+        return np.exp(np.take_along_axis(np.asarray(self._scores.log_posterior), at[:, None], 1)[:, 0])
+
+    def _noted(self) -> dict[int, str]:
+        """The notes of the documents that have one."""
+        notes = dict.fromkeys(self._scores.undefined, UNDEFINED)
         tokens, best = memoryview(self._scores.tokens), memoryview(self._scores.best)
-        for i in (i for i, known in enumerate(memoryview(self._scores.known).tolist()) if not known):
-            notes[i] = self._unknown if tokens[i] else self._empty
-        for i in (i for i, chosen in enumerate(self._chosen) if chosen < 0):
-            notes[i] = f"unsure: perhaps {self.classes[best[i]]}" + (f"; {notes[i]}" if notes[i] else "")
+        for i, known in enumerate(memoryview(self._scores.known).tolist()):
+            if not known:
+                notes[i] = self._unknown if tokens[i] else self._empty
+        for i, chosen in enumerate(self._chosen):
+            if chosen < 0:
+                notes[i] = f"unsure: perhaps {self.classes[best[i]]}" + (f"; {notes[i]}" if i in notes else "")
         return notes
 
     def __len__(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -102,17 +102,16 @@ def classify(
 
 def _answers(
     model: Model, read: Iterator[Batch], decision: Decision, probabilities: bool, threads: int | None
-) -> Iterator[dict[str, Sequence[Any]]]:
+) -> Iterator[dict[str, Any]]:
     """The answers by column; for the rows of a table, after the table's own columns."""
     from plausible.answers import classify as answers_of
 
     for batch in read:
         answers = answers_of(model, batch.cells, threads, decision=decision)
         own: dict[str, Any] = dict(batch.own or {})
-        given: dict[str, Any] = {"label": answers.labels, "probability": answers.stated}
+        given = answers.columns()
         if probabilities:
-            given["probabilities"] = [answer.probabilities for answer in answers]
-        given["note"] = answers.notes
+            given = {**given, "probabilities": [answer.probabilities for answer in answers], "note": given.pop("note")}
         start = own or {"name": [batch.place(i) for i in range(len(batch))]}
         yield start | {f"predicted_{name}" if name in own else name: column for name, column in given.items()}
 

@@ -54,7 +54,7 @@ def rows(records: Iterable[Row], format_: Format | None, columns: Sequence[str])
 
 
 def columns(parts: Iterable[Mapping[str, Any]], format_: Format | None, names: Sequence[str]) -> None:
-    """Print tables that all have the columns `names`, each a list or `Coded`; JSON lines and CSV as they come."""
+    """Print tables that all have the columns `names`: lists, floats or `Coded`; JSON lines and CSV as they come."""
     kind = chosen(format_)
     if kind == "csv":
         write = sys.stdout.write
@@ -79,6 +79,8 @@ def _written(column: Any, text: Callable[[Any], str]) -> Any:
     """A column as the core prints it: numbers, or codes of texts, each of which is written once."""
     if hasattr(column, "states"):
         return column.codes, list(map(text, [*column.states, None]))
+    if hasattr(column, "dtype"):
+        return column
     kinds = set(map(type, column))
     if kinds == {float} and all(map(math.isfinite, column)):
         return array("d", column)
