@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plausible import CallError, DataError, Model, PlausibleWarning, classify, evaluate, learn
-from plausible.evaluation import Evaluation
+from plausible.cells import Batch
+from plausible.evaluation import Evaluation, Tally
+from plausible.learning.classifier import options_from
 from plausible.reliability import calibration_error
 from plausible.splits import choose, folds
 
@@ -163,6 +165,17 @@ def test_a_class_of_one_document_is_not_learned_when_it_is_tested(way: dict[str,
         figures = evaluate(["a b", "a", "c c", "c", "z"], ["x", "x", "y", "y", "z"], **way, **RAW)
     assert math.isfinite(figures.log_loss)
     assert figures.per_class["z"].recall == 0
+
+
+def test_without_a_class_that_was_learned_there_is_no_log_loss() -> None:
+    learned, labels = ["a b", "a", "c c", "c"], ["x", "x", "y", "y"]
+    model = learn(learned, labels, **RAW)
+    tally = Tally(options_from(**RAW))
+    tally.test(model, Batch({"text": ["a", "c"]}, ["u", "v"], str))
+    with pytest.warns(PlausibleWarning, match="which is nan, since there are no others"):
+        figures = tally.figures(model, 4)
+    assert math.isnan(figures.log_loss)
+    assert figures.accuracy == 0
 
 
 def test_without_smoothing() -> None:

@@ -45,8 +45,9 @@ class ClassFigures:
 class Probabilities:
     """How far stated probabilities can be believed.
 
-    `log_loss` is the mean of -ln P(true class given document), in nats; `brier` the mean squared distance from what was
-    true, from 0 to 2; `calibration_error` the mean distance between confidence and accuracy in 15 bins of equal width.
+    `log_loss` is the mean of -ln P(true class given document), in nats, and NaN where no class of the test was learned;
+    `brier` the mean squared distance from what was true, from 0 to 2; `calibration_error` the mean distance between
+    confidence and accuracy in 15 bins of equal width.
     """
 
     log_loss: float
@@ -124,7 +125,7 @@ class _Stated:
     def figures(self, right: npt.NDArray[np.bool_], known: npt.NDArray[np.bool_]) -> Probabilities:
         confidence, log_truth = np.concatenate(self.confidence), np.concatenate(self.log_truth)
         return Probabilities(
-            log_loss=float(-log_truth[known].mean()) if known.any() else math.inf,
+            log_loss=float(-log_truth[known].mean()) if known.any() else math.nan,
             brier=float(np.concatenate(self.brier).mean()),
             calibration_error=calibration_error(confidence, right),
             reliability=reliability(confidence, right),
@@ -189,6 +190,7 @@ class Tally:
             warn(
                 f"{tested} of classes that were not learned "
                 f"({', '.join(strange[:MOST_NAMES])}{more}): counted as wrong, left out of log_loss"
+                f"{'' if known.any() else ', which is nan, since there are no others'}"
             )
         per_class = class_figures(self.truth, self.answers, sorted({*self.truth, *model.classes}))
         confusion: dict[str, dict[str, int]] = {name: {} for name in per_class}

@@ -86,6 +86,12 @@ NET = (
             2,
             ["can't be written", "another place"],
         ),
+        # told before anything is read
+        ({}, ["learn", "none.csv", "-o", "no/such/m"], 2, ["can't be written", "another place"]),
+        ({}, ["learn", "none.csv", "-o", "-"], 2, ["needs a file"]),
+        ({}, ["evaluate", "none.csv", "--plot", "no/such/m.svg"], 2, ["can't be written", "another place"]),
+        ({}, ["structure", "none.csv", "-o", "no/such/m.bif"], 2, ["can't be written", "another place"]),
+        ({}, ["cluster", "none.csv", "--memberships", "no/such/m"], 2, ["can't be written", "another place"]),
         (
             {"t.csv": "text,class\na,x\n", "inbox.txt": "a"},
             ["learn", "t.csv", "--unlabelled", "inbx.txt", "-o", "m"],

@@ -11,7 +11,17 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.options import Within, keep_apart, named, span, sql_option, threads_option, token_options, words_of
+from plausible.cli.options import (
+    Place,
+    Within,
+    keep_apart,
+    named,
+    span,
+    sql_option,
+    threads_option,
+    token_options,
+    words_of,
+)
 from plausible.errors import CallError
 from plausible.wording import quantity
 
@@ -74,10 +84,10 @@ if TYPE_CHECKING:
     "--words", "most", type=click.IntRange(1), default=10, metavar="N", help="Words or values to show of each. [10]"
 )
 @click.option(
-    "--memberships", type=click.Path(), metavar="FILE", help="Write the probabilities of each row or document as CSV."
+    "--memberships", type=Place(), metavar="FILE", help="Write the probabilities of each row or document as CSV."
 )
 @click.option(
-    "--plot", type=click.Path(), metavar="FILE", help="Draw Gaussian clusters of one or two columns (.png or .svg)."
+    "--plot", type=Place(), metavar="FILE", help="Draw Gaussian clusters of one or two columns (.png or .svg)."
 )
 @click.option("--where", metavar="SQL", help="Only the rows for which this holds.")
 @click.option("--encoding", metavar="NAME", help="Of the file; recognised when not given.")

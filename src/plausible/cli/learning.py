@@ -9,6 +9,7 @@ import click
 
 from plausible.cli import show
 from plausible.cli.options import (
+    Place,
     Within,
     add,
     keep_apart,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 learning = add(reading_options, token_options, model_options, rule_options, threads_option)
 output_option = click.option(
-    "-o", "--output", required=True, type=click.Path(), metavar="FILE", help="The model file to write."
+    "-o", "--output", required=True, type=Place(), metavar="FILE", help="The model file to write."
 )
 
 
@@ -118,7 +119,7 @@ def _show_model(output: str, model: Model, format_: show.Format | None) -> None:
 @click.option(
     "--against", is_flag=True, help="Also: the majority class, Rocchio, and a linear SVM if scikit-learn is there."
 )
-@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the reliability diagram (.png or .svg).")
+@click.option("--plot", type=Place(), metavar="FILE", help="Draw the reliability diagram (.png or .svg).")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the random choice.")
 @click.option("--fail-under", type=Within(0, 1), metavar="X", help="Exit with 3 if the accuracy is below X.")
 @learning
@@ -296,7 +297,7 @@ changing = add(
     click.argument("model_file", metavar="MODEL"),
     click.argument("sources", nargs=-1, required=True, metavar="SOURCE..."),
     click.option("--class", "label", metavar="NAME", help="Their class; else their own labels."),
-    click.option("-o", "--output", type=click.Path(), metavar="FILE", help="The file to write. [the model itself]"),
+    click.option("-o", "--output", type=Place(), metavar="FILE", help="The file to write. [the model itself]"),
     threads_option,
     show.format_option,
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from plausible.errors import CallError
-from plausible.files.atomic import is_special
+from plausible.files.atomic import check_place, is_special
 
 if TYPE_CHECKING:
     from plausible.learning.classifier import Options, Progress
@@ -47,6 +47,16 @@ class Within(click.FloatRange):
         found = super().convert(value, param, ctx)
         if math.isnan(found):
             self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return found
+
+
+class Place(click.Path):
+    """A file to write, refused before the work that it is to hold."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        if ctx is None or not ctx.resilient_parsing:
+            check_place(os.fsdecode(found))
         return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from plausible.cli import show
-from plausible.cli.options import Within, add, keep_apart
+from plausible.cli.options import Place, Within, add, keep_apart
 from plausible.errors import CallError
 from plausible.wording import quantity
 
@@ -86,7 +86,7 @@ table_options = add(
 @click.option("--rule", default="bdeu", show_default=True, help="From counts to tables: bdeu:10, laplace, m-estimate…")
 @click.option("--seconds", type=float, metavar="S", help="Stop after S seconds, with the best network so far.")
 @click.option("--seed", type=int, metavar="N", help="Of whatever chance takes part. [0]")
-@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="The network file to write.")
+@click.option("-o", "--output", type=Place(), metavar="FILE", help="The network file to write.")
 @show.format_option
 def structure(
     source: str,

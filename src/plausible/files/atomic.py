@@ -13,13 +13,27 @@ from plausible.errors import CallError, DataError
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that takes the place of `path` when the block ends well; else the old file stays as it is."""
+    name = _named(path)
+    with _into(name) if is_special(name) else _instead_of(name) as file:
+        yield file
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """CallError if `replacing` would find no place for the file, asked before the work that it is to hold."""
+    name = _named(path)
+    if not is_special(name):
+        handle, temporary = _beside(name, os.path.realpath(name))
+        os.close(handle)
+        _remove(temporary)
+
+
+def _named(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     if name == "-":
         raise CallError("what is written here needs a file, and - is none; write ./- for a file of that name")
     if os.path.isdir(name):
         raise CallError(f"{name} is a folder; name a file")
-    with _into(name) if is_special(name) else _instead_of(name) as file:
-        yield file
+    return name
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
@@ -40,13 +54,8 @@ def _into(name: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _instead_of(name: str) -> Iterator[IO[bytes]]:
-    import tempfile
-
     target = os.path.realpath(name)
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=".plausible-", dir=os.path.dirname(target))
-    except OSError as error:
-        raise CallError(f"{name} can't be written: {error.strerror}; choose another place") from None
+    handle, temporary = _beside(name, target)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -60,6 +69,16 @@ def _instead_of(name: str) -> Iterator[IO[bytes]]:
     except BaseException:
         _remove(temporary)
         raise
+
+
+def _beside(name: str, target: str) -> tuple[int, str]:
+    """A temporary file in the folder of the target, open."""
+    import tempfile
+
+    try:
+        return tempfile.mkstemp(prefix=".plausible-", dir=os.path.dirname(target))
+    except OSError as error:
+        raise CallError(f"{name} can't be written: {error.strerror}; choose another place") from None
 
 
 def _remove(path: str) -> None:
