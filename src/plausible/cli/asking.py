@@ -111,7 +111,8 @@ def _answers(
         own: dict[str, Any] = dict(batch.own or {})
         given = answers.columns()
         if probabilities:
-            given = {**given, "probabilities": [answer.probabilities for answer in answers], "note": given.pop("note")}
+            note = given.pop("note")
+            given |= {"probabilities": [answer.probabilities for answer in answers], "note": note}
         start = own or {"name": [batch.place(i) for i in range(len(batch))]}
         yield start | {f"predicted_{name}" if name in own else name: column for name, column in given.items()}
 
