@@ -75,7 +75,7 @@ def test_a_text_where_a_number_was_learned_is_named(tmp_path: Path) -> None:
     path.write_text("age,words\n3,x\n4,y\nold,x\n")
     source = plausible.open_source(str(path))
     with pytest.raises(DataError, match=r"line 4: 'old' in column 'age' is no number"):
-        list(batches(source, replace(model.reading.columns, target=None), keep=True))
+        list(batches(source, model.reading.columns._replace(target=None), keep=True))
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
