@@ -11,6 +11,7 @@
 #include "arrays.hpp"
 #include "descent.hpp"
 #include "lanes.hpp"
+#include "logs.hpp"
 #include "module.hpp"
 #include "texts.hpp"
 
@@ -28,6 +29,106 @@ constexpr int most_steps = 200;
 
 double sharpness(double away, double power) { return power == 0 ? 1 : std::exp(std::clamp(-power * away, -farthest, farthest)); }
 
+// What `log_posteriors` does with each row, eight of them side by side.
+struct Posteriors {
+    struct Link {
+        double power, mean_log_length, tail, flat, factor;
+    };
+
+    const double* scores;  // `width` of each row
+    std::size_t width;
+    const std::vector<std::size_t>& order;
+    const std::vector<double>&fallback, &bias;
+    const std::uint64_t *lengths, *known;  // the latter or null
+    Link link;
+    double* out;
+    std::uint64_t* best;
+    char* impossible;
+
+    PLAUSIBLE_WIDE void of(std::size_t first, std::size_t last) const {
+        constexpr double none = -std::numeric_limits<double>::infinity();
+        const std::size_t classes = order.size();
+        const double least = 1e-280, log_rest = std::log1p(-link.tail), log_tail = std::log(link.tail);
+        lanes::Buffer rows(3 * classes);
+        Doubles *u = rows.data(), *p = u + classes, *flattened = p + classes;
+        std::uint64_t length = 0;
+        double sharp = sharpness_of(0);
+        for (std::size_t row = first; row < last; row += wide) {
+            const std::size_t few = std::min(wide, last - row);
+            Doubles by_prior = {};  // 1 in rows that the fallback answers
+            for (std::size_t lane = 0; lane < few; ++lane) {
+                const std::size_t i = row + lane;
+                if (lengths[i] != length) sharp = sharpness_of(length = lengths[i]);
+                bool possible = false;
+                for (std::size_t k = 0; k < classes; ++k) {
+                    const double x = (scores[i * width + order[k]] * link.factor + (bias.empty() ? 0 : bias[k])) * sharp;
+                    u[k][lane] = x;
+                    possible |= x > none;
+                }
+                impossible[i] = !possible;
+                if (possible && !(known && known[i] == 0)) continue;
+                by_prior[lane] = 1;
+                for (std::size_t k = 0; k < classes; ++k) u[k][lane] = fallback[k];
+            }
+            Doubles most = u[0], at = {}, over = {}, flat_over = {};
+            for (std::size_t k = 1; k < classes; ++k) {
+                at = u[k] > most ? static_cast<double>(k) - Doubles{} : at;
+                most = u[k] > most ? u[k] : most;
+            }
+            for (std::size_t k = 0; k < classes; ++k) {
+                p[k] = u[k] - most;
+                lanes::exp_of_negative(p[k]);
+                over += p[k];
+            }
+            Doubles log_over = over;
+            logs_of(log_over);
+            if (link.tail > 0) {
+                for (std::size_t k = 0; k < classes; ++k) {
+                    flattened[k] = link.flat * (u[k] - most);
+                    lanes::exp_of_negative(flattened[k]);
+                    flat_over += flattened[k];
+                }
+                over = (1 - link.tail) / over;
+                const Doubles of_tail = link.tail / flat_over;
+                for (std::size_t k = 0; k < classes; ++k) p[k] = over * p[k] + of_tail * flattened[k];
+            }
+            for (std::size_t k = 0; k < classes; ++k) {
+                Doubles ln = u[k] - most - log_over;
+                if (link.tail > 0) {
+                    Doubles mixed = p[k] > least ? p[k] : 1 - Doubles{};
+                    logs_of(mixed);
+                    ln = by_prior != 0 ? ln : mixed;
+                }
+                for (std::size_t lane = 0; lane < few; ++lane) out[(row + lane) * classes + k] = ln[lane];
+            }
+            for (std::size_t lane = 0; lane < few; ++lane) {
+                if (link.tail == 0 || by_prior[lane] != 0) continue;
+                for (std::size_t k = 0; k < classes; ++k) {
+                    if (p[k][lane] > least) continue;
+                    const double away = u[k][lane] - most[lane];
+                    const double one = log_rest + away - log_over[lane], other = log_tail + link.flat * away - std::log(flat_over[lane]);
+                    const double larger = std::max(one, other);
+                    out[(row + lane) * classes + k] = larger == none ? larger : larger + std::log1p(std::exp(std::min(one, other) - larger));
+                }
+            }
+            for (std::size_t lane = 0; lane < few; ++lane) best[row + lane] = static_cast<std::uint64_t>(at[lane]);
+        }
+    }
+
+private:
+    double sharpness_of(std::uint64_t length) const {
+        if (link.power == 0) return 1;
+        return sharpness(std::log(static_cast<double>(std::max<std::uint64_t>(length, 1))) - link.mean_log_length, link.power);
+    }
+
+    PLAUSIBLE_INLINE static void logs_of(Doubles& x) {
+        double each[wide];
+        for (std::size_t lane = 0; lane < wide; ++lane) each[lane] = x[lane];
+        for (double& one : each) one = log_of(one);
+        for (std::size_t lane = 0; lane < wide; ++lane) x[lane] = each[lane];
+    }
+};
+
 // ln p of the classes in `order`, in that order, and the most probable; of rows in which no class is possible, `fallback`.
 nb::tuple log_posteriors(Given<double, 2> scores, const std::vector<std::size_t>& order, const std::vector<double>& fallback,
                          Given<std::uint64_t> lengths, std::optional<Given<std::uint64_t>> known, double power, double mean_log_length,
@@ -42,57 +143,12 @@ nb::tuple log_posteriors(Given<double, 2> scores, const std::vector<std::size_t>
     std::vector<double> out(rows * classes);
     std::vector<std::uint64_t> best(rows), undefined;
     std::vector<char> impossible(rows);
-    const auto link = [&](std::size_t first, std::size_t last) {
-        std::vector<double> sharp(classes), flattened(classes);
-        const double log_rest = std::log1p(-tail), log_tail = std::log(tail);
-        std::optional<std::uint64_t> length;
-        double sharper = 1;
-        for (std::size_t i = first; i < last; ++i) {
-            const double* from = scores.data() + i * scores.shape(1);
-            if (power != 0 && length != lengths(i)) {
-                length = lengths(i);
-                sharper = sharpness(std::log(static_cast<double>(std::max<std::uint64_t>(*length, 1))) - mean_log_length, power);
-            }
-            double* to = out.data() + i * classes;
-            for (std::size_t k = 0; k < classes; ++k) {
-                to[k] = (from[order[k]] * factor + (bias.empty() ? 0 : bias[k])) * sharper;
-                if (to[k] > to[best[i]]) best[i] = k;
-            }
-            impossible[i] = !(to[best[i]] > -std::numeric_limits<double>::infinity());
-            const bool by_prior = impossible[i] || (known && (*known)(i) == 0);
-            if (by_prior) {
-                std::copy(fallback.begin(), fallback.end(), to);
-                best[i] = static_cast<std::size_t>(std::max_element(to, to + classes) - to);
-            }
-            const double most = to[best[i]];
-            const auto exponentials = [&](double times, std::vector<double>& of) {
-                double sum = 0;
-                for (std::size_t k = 0; k < classes; ++k) sum += of[k] = to[k] == most ? 1 : std::exp(times * (to[k] - most));
-                return sum;
-            };
-            const double over = exponentials(1, sharp);
-            if (tail == 0 || by_prior) {
-                const double log_over = most + std::log(over);
-                for (std::size_t k = 0; k < classes; ++k) to[k] -= log_over;
-                continue;
-            }
-            const double flat_over = exponentials(flat, flattened);
-            for (std::size_t k = 0; k < classes; ++k) {
-                const double p = (1 - tail) / over * sharp[k] + tail / flat_over * flattened[k];
-                if (p > 1e-280) {
-                    to[k] = std::log(p);
-                    continue;
-                }
-                const double a = log_rest + (to[k] - most) - std::log(over), b = log_tail + flat * (to[k] - most) - std::log(flat_over);
-                const double larger = std::max(a, b);
-                to[k] = larger == -std::numeric_limits<double>::infinity() ? larger : larger + std::log1p(std::exp(std::min(a, b) - larger));
-            }
-        }
-    };
+    const Posteriors posteriors{scores.data(), scores.shape(1), order, fallback, bias, lengths.data(), known ? known->data() : nullptr,
+                                {power, mean_log_length, tail, flat, factor}, out.data(), best.data(), impossible.data()};
     {
         const nb::gil_scoped_release release;
         constexpr std::size_t block = 4096;
-        share((rows + block - 1) / block, 1, threads, [&](int, std::size_t b) { link(b * block, std::min(rows, (b + 1) * block)); });
+        share((rows + block - 1) / block, 1, threads, [&](int, std::size_t b) { posteriors.of(b * block, std::min(rows, (b + 1) * block)); });
     }
     for (std::size_t i = 0; i < rows; ++i)
         if (impossible[i]) undefined.push_back(i);
