@@ -73,7 +73,8 @@ Totals::Totals(Terms& terms, std::vector<std::uint64_t> documents, Style style, 
                 row.sum += seen(cell);
                 row.documents += cell.documents;
             });
-            if (!inside(row, gram)) continue;
+            row.inside = row.documents >= style_.least[gram];
+            if (!row.inside) continue;
             View& view = mine.views[gram];
             ++view.terms;
             view.all += row.sum;
@@ -134,7 +135,7 @@ const Weights& Totals::seen() const {
         seen_.begin(table(), classes());
         share(Table::shards, 1, threads_, [&](int, std::size_t s) {
             for (std::uint32_t t = 0; t < rows_[s].size(); ++t)
-                if (rows_[s][t].fits)
+                if (rows_[s][t].inside)
                     seen_.put(table(), {static_cast<std::uint32_t>(s), t}, [&](const Cell& cell) { return static_cast<double>(seen(cell)) * scale(); });
         });
     });
@@ -170,12 +171,13 @@ void Totals::leave_out(Bag& bag, Scorer::Own own, Left& left) const {
         if (id.term == Shard::absent) throw std::invalid_argument(never_learned);
         const Row& here = row(id);
         if (!here.fits) continue;
+        if (here.documents < own.times) throw std::invalid_argument(never_learned);
+        if (!here.inside) continue;
         const Weights::Laid of_term = all_seen.laid(id);
         const std::size_t place = of_term.place(own.label);
         const double lost = static_cast<double>(less) * scale();
-        if (here.documents < own.times || (!of_term.dense && place == of_term.size) || of_term[place] < lost) throw std::invalid_argument(never_learned);
+        if ((!of_term.dense && place == of_term.size) || of_term[place] < lost) throw std::invalid_argument(never_learned);
         const bool gram = terms_.grams() && Bag::is_gram(term);
-        if (!inside(here, gram)) continue;
         View& view = left.views[gram];
         view.spread -= spread(here.with);
         const std::uint64_t documents = here.documents - own.times;
@@ -188,7 +190,7 @@ void Totals::leave_out(Bag& bag, Scorer::Own own, Left& left) const {
             logs_of.push_back((static_cast<double>(collected_ - out) + 1) / (static_cast<double>(here.with - out) + 0.5));
         } else {
             --view.terms;
-            part(id).each(id.term, [&](const Cell& other) { view.class_sums[other.label] -= seen(other); });
+            of_term.each(classes(), [&](std::size_t c, double seen_of) { view.class_sums[c] -= static_cast<std::uint64_t>(seen_of / scale()); });
         }
     }
     logs(logs_of.data(), logs_of.size());

@@ -27,10 +27,11 @@ public:
         double spread = 0;                      // the sum of (d_w + 1/2)^e
     };
     struct alignas(32) Row {  // two in a line of the cache
-        std::uint64_t sum = 0;                           // T_w
-        std::uint64_t documents : 63 = 0, fits : 1 = 0;  // that were learned with it
-        std::uint64_t with = 0;                          // d_w
-        double factor = 0;                               // ln((D + 1) / (d_w + 1/2))^i
+        std::uint64_t sum = 0;                             // T_w
+        std::uint64_t documents : 62 = 0;                  // that were learned with it
+        std::uint64_t fits : 1 = 0, inside : 1 = 0;        // whether it may take part, and whether it does
+        std::uint64_t with = 0;                            // d_w
+        double factor = 0;                                 // ln((D + 1) / (d_w + 1/2))^i
     };
     struct Part {  // a term of a document that takes part in what is left without the document
         Weights::Laid seen;  // by the classes, with the document
@@ -64,7 +65,6 @@ public:
     const Row& row(TermId id) const { return rows_[id.shard][id.term]; }
     std::size_t terms_of(std::size_t shard) const { return rows_[shard].size(); }
     bool is_gram(std::string_view text) const { return terms_.grams() && text.find(' ') != text.npos; }
-    bool inside(const Row& row, bool gram) const { return row.fits && row.documents >= style_.least[gram]; }
     void check_unchanged() const;
 
     std::uint64_t seen(const Cell& cell) const { return style_.raw ? cell.occurrences : cell.mass; }

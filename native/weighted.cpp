@@ -137,8 +137,8 @@ void Weighted::fold(const std::vector<double>& factors) {
 
 void Weighted::lay_out(TermId id) const {
     const Totals::Row& row = totals_.row(id);
+    if (!row.inside || weights_.holds(id)) return;
     const bool gram = totals_.is_gram(totals_.terms().text(id));
-    if (!totals_.inside(row, gram) || weights_.holds(id)) return;
     const double unit = totals_.scale(), all = static_cast<double>(row.sum) * unit;
     const double relative = totals_.relative(row, gram);
     weights_.put(totals_.table(), id, [&](const Cell& cell) {
@@ -217,9 +217,9 @@ bool Weighted::unit_weights(TermId id, double* out) const {
 }
 
 bool Weighted::laid_weights(TermId id, double* out) const {
-    const bool gram = totals_.is_gram(totals_.part(id).text(id.term));
     const Totals::Row& here = totals_.row(id);
-    if (!totals_.inside(here, gram)) return false;
+    if (!here.inside) return false;
+    const bool gram = totals_.is_gram(totals_.part(id).text(id.term));
     for (std::size_t c = 0; c < classes(); ++c) out[c] = here.factor * steps_[gram][c];
     std::uint32_t k = 0;
     totals_.part(id).each(id.term, [&](const Cell& cell) { out[cell.label] += weights_.of(id, cell.label, k++); });
@@ -230,10 +230,8 @@ std::vector<std::string> Weighted::words() const {
     totals_.check_unchanged();
     std::vector<std::string> out;
     for (std::uint32_t s = 0; s < Table::shards; ++s)
-        for (std::uint32_t t = 0; t < totals_.terms_of(s); ++t) {
-            const auto text = totals_.table().part(s).text(t);
-            if (totals_.inside(totals_.row({s, t}), totals_.is_gram(text))) out.emplace_back(text);
-        }
+        for (std::uint32_t t = 0; t < totals_.terms_of(s); ++t)
+            if (totals_.row({s, t}).inside) out.emplace_back(totals_.table().part(s).text(t));
     std::sort(out.begin(), out.end());
     return out;
 }

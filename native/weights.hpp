@@ -68,6 +68,12 @@ public:
             return k;
         }
         double operator[](std::size_t k) const { return weights[dense ? k : 2 * k]; }
+
+        // use(class, weight) for each class that has one; of a dense row some may be 0.
+        template <class Use>
+        void each(std::size_t classes, Use&& use) const {
+            for (std::size_t k = 0; k < (dense ? classes : size); ++k) use(dense ? k : label(weights + 2 * k), (*this)[k]);
+        }
     };
     Laid laid(TermId id) const {
         const Row& here = row(id);
