@@ -64,11 +64,11 @@ struct Block {
 };
 
 // Half the squared distance may not overflow: an infinite one would be no distance to compare with another.
-PLAUSIBLE_INLINE void place(Doubles& r, double scale, const Doubles& distance) {
+INLINE void place(Doubles& r, double scale, const Doubles& distance) {
     r = scale - 0.5 * (distance < 1e300 ? distance : 1e300 - Doubles{});
 }
 
-PLAUSIBLE_WIDE void densities_diagonal(const Gaussians& g, Block& b) {
+WIDE void densities_diagonal(const Gaussians& g, Block& b) {
     const Doubles* x = b.x.data();
     for (std::size_t j = 0; j < g.components; ++j) {
         const double *mean = g.means + j * g.dimensions, *factor = g.factors + j * g.dimensions;
@@ -84,14 +84,14 @@ PLAUSIBLE_WIDE void densities_diagonal(const Gaussians& g, Block& b) {
     }
 }
 
-PLAUSIBLE_INLINE void centre(const Gaussians& g, Block& b, std::size_t j) {
+INLINE void centre(const Gaussians& g, Block& b, std::size_t j) {
     const Doubles* x = b.x.data();
     Doubles* t = b.t.data();
     for (std::size_t d = 0; d < g.dimensions; ++d)
         for (std::size_t v = 0; v < vectors; ++v) t[d * vectors + v] = x[d * vectors + v] - g.means[j * g.dimensions + d];
 }
 
-PLAUSIBLE_WIDE void densities_full(const Gaussians& g, Block& b) {
+WIDE void densities_full(const Gaussians& g, Block& b) {
     const std::size_t padded = g.padded();
     const Doubles* t = b.t.data();
     double* factor = b.factor.data();
@@ -115,7 +115,7 @@ PLAUSIBLE_WIDE void densities_full(const Gaussians& g, Block& b) {
 }
 
 // From log densities to the components' shares of each row, and the row's log density.
-PLAUSIBLE_WIDE void share_out(const Gaussians& g, Block& b) {
+WIDE void share_out(const Gaussians& g, Block& b) {
     Doubles* r = b.r.data();
     for (std::size_t v = 0; v < vectors; ++v) {
         Doubles most = r[v];
@@ -136,7 +136,7 @@ PLAUSIBLE_WIDE void share_out(const Gaussians& g, Block& b) {
 }
 
 // Adds the block's sums of r, r (x - mean) and r (x - mean)^2 for each component.
-PLAUSIBLE_WIDE void add_diagonal(const Gaussians& g, Block& b, double* n, double* shifts, double* squares) {
+WIDE void add_diagonal(const Gaussians& g, Block& b, double* n, double* shifts, double* squares) {
     const Doubles* x = b.x.data();
     for (std::size_t j = 0; j < g.components; ++j) {
         const Doubles* r = b.r.data() + j * vectors;
@@ -159,7 +159,7 @@ PLAUSIBLE_WIDE void add_diagonal(const Gaussians& g, Block& b, double* n, double
     }
 }
 
-PLAUSIBLE_WIDE void add_full(const Gaussians& g, Block& b, double* n, double* shifts, double* squares) {
+WIDE void add_full(const Gaussians& g, Block& b, double* n, double* shifts, double* squares) {
     const std::size_t size = g.dimensions;
     const Doubles* t = b.t.data();
     for (std::size_t j = 0; j < g.components; ++j) {

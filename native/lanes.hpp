@@ -7,13 +7,7 @@
 #include <memory>
 #include <new>
 
-// Where wide vectors pay, the widest that the machine has is chosen when the core is loaded.
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define PLAUSIBLE_WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define PLAUSIBLE_WIDE
-#endif
-#define PLAUSIBLE_INLINE __attribute__((always_inline)) inline
+#include "wide.hpp"
 
 namespace lanes {
 
@@ -35,13 +29,13 @@ private:
     std::unique_ptr<double[], Delete> values_;
 };
 
-PLAUSIBLE_INLINE double sum(const Doubles& x) { return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7])); }
+INLINE double sum(const Doubles& x) { return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7])); }
 
-PLAUSIBLE_INLINE void fill(Doubles& x, double value) { x = value - Doubles{}; }
+INLINE void fill(Doubles& x, double value) { x = value - Doubles{}; }
 
 // e^x for x <= 0, to about one unit in the last place: x = n ln 2 + r with |r| <= ln 2 / 2, and Taylor's series of e^r.
 // Below -708, where doubles lose their full precision, the answer is 0.
-PLAUSIBLE_INLINE void exp_of_negative(Doubles& x) {
+INLINE void exp_of_negative(Doubles& x) {
     constexpr double shift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number, in the low bits
     const Integers gone = x < -708.0;
     const Doubles bounded = gone ? Doubles{} : x;

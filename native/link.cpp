@@ -45,7 +45,7 @@ struct Posteriors {
     std::uint64_t* best;
     char* impossible;
 
-    PLAUSIBLE_WIDE void of(std::size_t first, std::size_t last) const {
+    WIDE void of(std::size_t first, std::size_t last) const {
         constexpr double none = -std::numeric_limits<double>::infinity();
         const std::size_t classes = order.size();
         const double least = 1e-280, log_rest = std::log1p(-link.tail), log_tail = std::log(link.tail);
@@ -121,7 +121,7 @@ private:
         return sharpness(std::log(static_cast<double>(std::max<std::uint64_t>(length, 1))) - link.mean_log_length, link.power);
     }
 
-    PLAUSIBLE_INLINE static void logs_of(Doubles& x) {
+    static INLINE void logs_of(Doubles& x) {
         double each[wide];
         for (std::size_t lane = 0; lane < wide; ++lane) each[lane] = x[lane];
         for (double& one : each) one = log_of(one);
@@ -198,7 +198,7 @@ private:
         double power, tail, flat;
     };
 
-    PLAUSIBLE_WIDE double sum(const Link& link, double* slopes) const {
+    WIDE double sum(const Link& link, double* slopes) const {
         const std::size_t values = channels_ + 3 + classes_;
         lanes::Buffer rows(4 * classes_), sums(values);
         Doubles *u = rows.data(), *one = u + classes_, *two = one + classes_, *steep = two + classes_, *slope = sums.data();

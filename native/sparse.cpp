@@ -10,7 +10,7 @@ namespace sparse {
 using lanes::Doubles;
 
 template <std::size_t width, class T>
-PLAUSIBLE_INLINE void add_vectors(const Entries<T>& e, std::size_t row, const Padded& table, std::size_t first, Doubles* sum) {
+INLINE void add_vectors(const Entries<T>& e, std::size_t row, const Padded& table, std::size_t first, Doubles* sum) {
     constexpr std::size_t ahead = 16;
     const Doubles* from = table.row(0) + first;
     Doubles held[width];
@@ -26,7 +26,7 @@ PLAUSIBLE_INLINE void add_vectors(const Entries<T>& e, std::size_t row, const Pa
 }
 
 template <class T>
-PLAUSIBLE_INLINE void add_all(const Entries<T>& e, std::size_t row, const Padded& table, Doubles* sum) {
+INLINE void add_all(const Entries<T>& e, std::size_t row, const Padded& table, Doubles* sum) {
     const std::size_t vectors = table.vectors;
     std::size_t v = 0;
     for (; v + 4 <= vectors; v += 4) add_vectors<4>(e, row, table, v, sum + v);
@@ -35,8 +35,8 @@ PLAUSIBLE_INLINE void add_all(const Entries<T>& e, std::size_t row, const Padded
     if (vectors - v == 1) add_vectors<1>(e, row, table, v, sum + v);
 }
 
-PLAUSIBLE_WIDE void add(const Entries<float>& e, std::size_t row, const Padded& table, Doubles* sum) { add_all(e, row, table, sum); }
-PLAUSIBLE_WIDE void add(const Entries<double>& e, std::size_t row, const Padded& table, Doubles* sum) { add_all(e, row, table, sum); }
+WIDE void add(const Entries<float>& e, std::size_t row, const Padded& table, Doubles* sum) { add_all(e, row, table, sum); }
+WIDE void add(const Entries<double>& e, std::size_t row, const Padded& table, Doubles* sum) { add_all(e, row, table, sum); }
 
 namespace {
 

@@ -50,7 +50,7 @@ struct Stars {
 };
 
 // Log densities that some components lack are minus infinity; a sum with an infinite table is, too, and never NaN.
-PLAUSIBLE_WIDE double softmax(Doubles* r, std::size_t vectors) {
+WIDE double softmax(Doubles* r, std::size_t vectors) {
     Doubles high = r[0];
     for (std::size_t v = 1; v < vectors; ++v) high = r[v] > high ? r[v] : high;
     double most = high[0];
@@ -86,7 +86,7 @@ double share_star(const Stars& s, std::size_t row, Doubles* r) {
     return softmax(r, vectors);
 }
 
-PLAUSIBLE_INLINE void add_numbers(const Stars& s, std::size_t row, const double* r, double* n, double* moments) {
+INLINE void add_numbers(const Stars& s, std::size_t row, const double* r, double* n, double* moments) {
     const std::size_t k = s.components;
     for (std::size_t j = 0; j < k; ++j) n[j] += r[j];
     for (std::size_t d = 0; d < s.columns; ++d) {
@@ -103,7 +103,7 @@ PLAUSIBLE_INLINE void add_numbers(const Stars& s, std::size_t row, const double*
     }
 }
 
-PLAUSIBLE_WIDE void add_star(const Stars& s, std::size_t row, const double* r, double* n, double* tables, double* moments) {
+WIDE void add_star(const Stars& s, std::size_t row, const double* r, double* n, double* tables, double* moments) {
     const std::size_t k = s.components;
     for (std::size_t entry = s.entries.begin(row); entry < s.entries.begin(row + 1); ++entry) {
         double* to = tables + static_cast<std::size_t>(s.entries.columns[entry]) * k;
