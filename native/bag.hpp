@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "codes.hpp"
 #include "grams.hpp"
 #include "keys.hpp"
 #include "memory.hpp"
@@ -94,9 +95,15 @@ public:
     struct Sum {
         std::uint32_t documents = 0, occurrences = 0;
         std::uint64_t masses = 0;
+
+        void add(const Sum& more) {
+            documents += more.documents;
+            occurrences += more.occurrences;
+            masses += more.masses;
+        }
     };
 
-    static constexpr std::size_t some = 4095;  // documents whose masses add up to less than 2^32
+    static constexpr std::size_t some = 4095;  // documents are tallied in a number each; their masses add up to less than 2^32
 
     // A term of the document.
     struct Term {
@@ -111,7 +118,7 @@ public:
 
     // The next document.
     void begin() {
-        for (std::size_t i = 0; i < size_; ++i) seen_[present_[i].entry][0] = 0;
+        for (std::size_t i = 0; i < size_; ++i) times_[present_[i].entry] = 0;
         size_ = 0;
         tokens_ = 0;
         apart();
@@ -119,19 +126,14 @@ public:
 
     // No term, and nothing tallied.
     void clear() {
-        if (16 * (spelled_ + coded_) > slots_.size() + codes_.size()) {
-            if (spelled_) std::fill(slots_.begin(), slots_.end(), Slot{});
-            if (coded_) std::fill(codes_.begin(), codes_.end(), Slot{});
-        } else {
-            for (std::uint32_t e = 0; e < known_; ++e) {
-                if (entries_[e].gram) continue;
-                auto& slots = entries_[e].code ? codes_ : slots_;
-                std::size_t i = entries_[e].code ? place(entries_[e].code) : entries_[e].hashed & mask_;
-                while (slots[i].entry != e) i = (i + 1) & (slots.size() - 1);
-                slots[i] = {};
-            }
+        const bool few = 16 * spelled_ <= slots_.size();
+        if (!few) std::fill(slots_.begin(), slots_.end(), Slot{});
+        for (std::uint32_t e = 0; e < known_; ++e) {
+            const Entry& entry = entries_[e];
+            if (entry.code) codes_.leave(entry.code);
+            else if (few && !entry.gram) slots_[place(e)] = {};
         }
-        coded_ = spelled_ = 0;
+        spelled_ = 0;
         grams_.clear();
         long_.clear();
         sums_.clear();
@@ -210,18 +212,20 @@ public:
 
     // A unit, or two that are neighbours.
     void unit(std::uint32_t code) {
+        codes_.open();
         ++tokens_;
-        note(find_unit(code), size_);
+        note(code >> 16 ? find_pair(code) : find_unit(code), size_);
     }
 
     // Units, and the pairs that they make.
     template <class Char>
     void units(const Char* text, std::size_t number) {
+        codes_.open();
         std::size_t size = size_;  // in a register
         note(find_unit(text[0]), size);
         for (std::size_t i = 1; i < number; ++i) {
             note(find_unit(text[i]), size);
-            note(find_unit(unicode::pair(text[i - 1], text[i])), size);
+            note(find_pair(unicode::pair(text[i - 1], text[i])), size);
         }
         size_ = size;
         tokens_ += 2 * number - 1;
@@ -231,7 +235,7 @@ public:
     void weigh() {
         const Norms norms = measure();
         for (std::size_t i = 0; i < size_; ++i)
-            entries_[present_[i].entry].mass = mass(seen_[present_[i].entry][0], norms[present_[i].gram]);
+            entries_[present_[i].entry].mass = mass(times_[present_[i].entry], norms[present_[i].gram]);
     }
 
     // Weighs the document, adds it to the sums, and begins the next one.
@@ -239,18 +243,20 @@ public:
         if (++documents_ % some == 0) settle();
         const Norms norms = measure();
         tallied_ += tokens_;
-        std::array<std::array<Seen, steps>, 2> step;  // from a document to the next, where it has the term so many times
+        std::array<std::array<std::uint64_t, steps>, 2> step;  // what a term adds that the document has so many times
         std::array<std::uint32_t, 2> made{};
         for (std::size_t i = 0; i < size_; ++i) {
             const auto [entry, gram] = present_[i];
-            Seen& seen = seen_[entry];
-            const std::uint32_t times = seen[0];
-            if (times >= steps) {
-                seen += after(times, norms[gram]);
-                continue;
+            const std::uint32_t times = std::exchange(times_[entry], 0);
+            if (times < steps) [[likely]] {
+                for (; made[gram] <= times; ++made[gram]) step[gram][made[gram]] = packed(made[gram], norms[gram]);
+                tally_[entry] += step[gram][times];
+            } else if (times <= most) {
+                tally_[entry] += packed(times, norms[gram]);
+            } else {
+                sums_.resize(known_);
+                sums_[entry].add({1, times, mass(times, norms[gram])});
             }
-            for (; made[gram] <= times; ++made[gram]) step[gram][made[gram]] = after(made[gram], norms[gram]);
-            seen += step[gram][times];
         }
         size_ = 0;
         tokens_ = 0;
@@ -278,7 +284,7 @@ public:
     // The terms of the document, in the order of their first occurrence.
     std::size_t size() const { return size_; }
     std::uint64_t tokens() const { return tokens_; }
-    Term operator[](std::size_t i) const { return {entries_[present_[i].entry], seen_[present_[i].entry][0]}; }
+    Term operator[](std::size_t i) const { return {entries_[present_[i].entry], times_[present_[i].entry]}; }
 
     // All terms since `clear`; `begin` would add to those that are full.
     std::size_t known() const { return known_; }
@@ -288,18 +294,18 @@ public:
         return entries_[i];
     }
     Sum sum(std::size_t i) const {
-        const Seen& seen = seen_[i];
-        const Sum before = i < sums_.size() ? sums_[i] : Sum{};
-        return {before.documents + seen[1], before.occurrences + seen[2], before.masses + seen[3]};
+        Sum out = unpacked(tally_[i]);
+        if (i < sums_.size()) out.add(sums_[i]);
+        return out;
     }
     void expect(std::size_t i) const {
         __builtin_prefetch(&entries_[i]);
-        __builtin_prefetch(&seen_[i]);
+        __builtin_prefetch(&tally_[i]);
     }
 
     // Whether it is better begun anew, to score or to count. To count a unit again its entry is not read, so there may be more.
-    bool full() const { return spelled_ + coded_ > 1 << 14 || known_ > 1 << 16; }
-    bool full_of_counts() const { return spelled_ > 1 << 15 || coded_ > 1 << 17 || known_ - coded_ > 1 << 16 || tallied_ > 1 << 30; }
+    bool full() const { return spelled_ + codes_.size() > 1 << 14 || known_ > 1 << 16; }
+    bool full_of_counts() const { return spelled_ > 1 << 15 || codes_.size() > 1 << 17 || known_ - codes_.size() > 1 << 16 || tallied_ > 1 << 30; }
 
     // Calls use(entries, number) for the terms that have come since the last call.
     template <class Use>
@@ -317,16 +323,19 @@ private:
         std::uint32_t tag = 0, entry = nothing;
     };
 
-    // Of an entry: its times in the document, and what was tallied of documents, occurrences and masses; added at once.
-    using Seen = std::uint32_t __attribute__((vector_size(16)));
+    // One number for what was tallied of a term: 12 bits for documents, 20 for occurrences, 32 for masses.
+    static constexpr std::uint32_t most = (1 << 20) / (some + 1);  // occurrences in a document
+    static std::uint64_t packed(std::uint32_t times, double norm) {
+        return std::uint64_t{mass(times, norm)} << 32 | std::uint64_t{times} << 12 | 1;
+    }
+    static Sum unpacked(std::uint64_t tallied) {
+        return {static_cast<std::uint32_t>(tallied & 0xFFF), static_cast<std::uint32_t>(tallied >> 12 & 0xFFFFF), tallied >> 32};
+    }
 
     // Moves what was tallied to where there is room for more.
     void settle() {
         sums_.resize(known_);
-        for (std::size_t e = 0; e < known_; ++e) {
-            sums_[e] = sum(e);
-            seen_[e] = Seen{seen_[e][0]};
-        }
+        for (std::size_t e = 0; e < known_; ++e) sums_[e].add(unpacked(std::exchange(tally_[e], 0)));
     }
 
     struct Present {
@@ -334,30 +343,34 @@ private:
     };
     using Norms = std::array<double, 2>;  // of words and of n-grams: what a damped number is multiplied by
 
+    // Every second square is added up by itself, since an addition waits for the one before.
     Norms measure() const {
-        double words = 0, grams = 0;
-        for (std::size_t i = 0; i < size_; ++i) {
-            const double square = squared(seen_[present_[i].entry][0]);
-            words += present_[i].gram ? 0 : square;
-            grams += present_[i].gram ? square : 0;
+        double words = 0, more_words = 0, grams = 0, more_grams = 0;
+        const auto add = [&](std::size_t i, double& to_words, double& to_grams) {
+            const double square = squared(times_[present_[i].entry]);
+            to_words += present_[i].gram ? 0 : square;
+            to_grams += present_[i].gram ? square : 0;
+        };
+        std::size_t i = 0;
+        for (; i + 1 < size_; i += 2) {
+            add(i, words, grams);
+            add(i + 1, more_words, more_grams);
         }
+        if (i < size_) add(i, words, grams);
         const auto norm = [](double squares) { return squares > 0 ? mass_unit / std::sqrt(squares) : 0; };
-        return {norm(words), norm(grams)};
+        return {norm(words + more_words), norm(grams + more_grams)};
     }
 
     static std::uint32_t mass(std::uint32_t times, double norm) {
         return static_cast<std::uint32_t>(std::llrint(damped(times) * norm));
     }
 
-    // What is added for a document that has the term so many times, when the next one begins.
-    static Seen after(std::uint32_t times, double norm) { return Seen{0 - times, 1, times, mass(times, norm)}; }
-
     static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed >> 24); }
 
     // An occurrence of a term in the document, which had `size` terms.
     INLINE void note(std::uint32_t entry, std::size_t& size, bool gram = false) {
         present_[size] = {entry, gram};
-        size += seen_[entry][0]++ == 0;
+        size += times_[entry]++ == 0;
     }
 
     INLINE std::uint32_t find_or_add(const Key& key) {
@@ -386,6 +399,12 @@ private:
         }
         slots_[slot] = {tag(key.hashed), static_cast<std::uint32_t>(known_)};
         return enter({key.low, key.high, key.hashed, bytes, key.size, 0, 0, 0, false, 0});
+    }
+
+    std::size_t place(std::uint32_t entry) const {
+        std::size_t i = entries_[entry].hashed & mask_;
+        while (slots_[i].entry != entry) i = (i + 1) & mask_;
+        return i;
     }
 
     std::size_t vacant(std::uint64_t hashed) const {
@@ -417,54 +436,44 @@ private:
     std::uint32_t enter(const Entry& entry) {
         if (known_ == entries_.size()) {
             entries_.resize(2 * known_);
-            seen_.resize(2 * known_);
+            times_.resize(2 * known_);
+            tally_.resize(2 * known_);
             present_.resize(2 * known_ + 1);
         }
         entries_[known_] = entry;
-        seen_[known_] = Seen{};
+        times_[known_] = 0;
+        tally_[known_] = 0;
         return static_cast<std::uint32_t>(known_++);
     }
 
     INLINE std::uint32_t find_unit(std::uint32_t code) {
-        for (std::size_t i = place(code);; i = (i + 1) & (codes_.size() - 1)) {
-            const Slot slot = codes_[i];
-            if (slot.tag == code) return slot.entry;
-            if (slot.entry == nothing) return meet(code);
-        }
+        const std::uint32_t entry = codes_.unit(code);
+        return entry != Codes::nothing ? entry : meet(code);
+    }
+
+    INLINE std::uint32_t find_pair(std::uint32_t code) {
+        const std::uint32_t entry = codes_.pair(code);
+        return entry != Codes::nothing ? entry : meet(code);
     }
 
     [[gnu::noinline]] std::uint32_t meet(std::uint32_t code) {
-        if (2 * ++coded_ > codes_.size()) {
-            const auto before = std::exchange(codes_, Array<Slot>(2 * codes_.size()));
-            --code_shift_;
-            for (const Slot& slot : before)
-                if (slot.entry != nothing) keep(slot);
-        }
-        keep({code, static_cast<std::uint32_t>(known_)});
+        codes_.put(code, static_cast<std::uint32_t>(known_));
         return enter({0, 0, 0, nullptr, 0, code, 0, 0, false, 0});
     }
-
-    void keep(const Slot& slot) {
-        std::size_t i = place(slot.tag);
-        while (codes_[i].entry != nothing) i = (i + 1) & (codes_.size() - 1);
-        codes_[i] = slot;
-    }
-
-    std::size_t place(std::uint32_t code) const { return code * 0x9E3779B1u >> code_shift_; }
 
     Array<Slot> slots_ = Array<Slot>(1024);
     std::size_t mask_ = 1023;
     Array<Entry> entries_ = Array<Entry>(512);
-    Array<Seen> seen_ = Array<Seen>(512);
+    Array<std::uint32_t> times_ = Array<std::uint32_t>(512);  // of an entry in the document
+    Array<std::uint64_t> tally_ = Array<std::uint64_t>(512);  // of an entry in the documents since `settle`
     Array<Sum> sums_;  // of the entries in the documents before the last few
     std::vector<Present> present_ = std::vector<Present>(513);  // the document's terms
-    Array<Slot> codes_ = Array<Slot>(1024);  // by the codes of units, which are the tags
-    int code_shift_ = 32 - 10;
+    Codes codes_;
     Grams grams_;
     std::vector<std::uint32_t> ending_;
     std::size_t joined_ = 0;
     Store long_;
-    std::size_t spelled_ = 0, coded_ = 0;  // entries in `slots_` and in `codes_`
+    std::size_t spelled_ = 0;  // entries in `slots_`
     std::size_t known_ = 0, size_ = 0, looked_up_ = 0;
     std::uint64_t tokens_ = 0, tallied_ = 0, documents_ = 0;
 };

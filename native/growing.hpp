@@ -20,6 +20,8 @@ public:
     Growing& operator=(Growing&& other) noexcept {
         std::swap(chunks_, other.chunks_);
         std::swap(size_, other.size_);
+        std::swap(next_, other.next_);
+        std::swap(end_, other.end_);
         return *this;
     }
     ~Growing() {
@@ -34,16 +36,15 @@ public:
     const Element& operator[](std::uint64_t i) const { return chunks_[level(i)][place(i)]; }
 
     template <class... Parts>
-    void add(Parts&&... parts) {
-        std::construct_at(&(*this)[run(1)], std::forward<Parts>(parts)...);
+    Element& add(Parts&&... parts) {
+        run(1);
+        return *std::construct_at(next_ - 1, std::forward<Parts>(parts)...);
     }
 
     // The first of so many new elements that lie side by side and are still to be written.
     std::uint64_t run(std::uint64_t number) {
-        if (!number) return size_;
-        while (place(size_) + number > length(level(size_))) size_ += length(level(size_)) - place(size_);
-        Element*& chunk = chunks_[level(size_)];
-        if (!chunk) chunk = static_cast<Element*>(memory::take(bytes(level(size_))));
+        if (number > static_cast<std::uint64_t>(end_ - next_)) [[unlikely]] begin_chunk(number);
+        next_ += number;
         size_ += number;
         return size_ - number;
     }
@@ -64,6 +65,17 @@ private:
     static std::uint64_t place(std::uint64_t i) { return i + first - length(level(i)); }
     static std::size_t bytes(int level) { return length(level) * sizeof(Element); }
 
+    // Passes over what is left of a chunk, and over those that are too short.
+    [[gnu::noinline]] void begin_chunk(std::uint64_t number) {
+        size_ += static_cast<std::uint64_t>(end_ - next_);
+        while (length(level(size_)) < number) size_ += length(level(size_));
+        Element*& chunk = chunks_[level(size_)];
+        chunk = static_cast<Element*>(memory::take(bytes(level(size_))));
+        next_ = chunk;
+        end_ = chunk + length(level(size_));
+    }
+
     std::array<Element*, levels> chunks_{};
     std::uint64_t size_ = 0;
+    Element *next_ = nullptr, *end_ = nullptr;  // what is free of the last chunk
 };

@@ -36,16 +36,30 @@ public:
 
     std::uint32_t find_or_add(const Key& key) {
         const std::uint32_t found = find(key);
-        return found != absent ? found : add(key);
+        if (found != absent) return found;
+        add(key);
+        return size() - 1;
     }
 
-    // A term that is not there.
-    std::uint32_t add(const Key& key) {
-        if (terms_.size() + 1 >= absent) throw std::length_error("the vocabulary is full: more than 4 billion terms");
-        if (2 * (terms_.size() + 1) > slots_.size()) rehash(slots_.empty() ? 64 : 2 * slots_.size());
-        const std::uint32_t term = append(key);
-        place({tag(key.hashed), term});
-        return term;
+    // Adds what was tallied of documents of one class: of so many entries of their bag. What is needed of several is asked
+    // for ahead of time.
+    void count(std::uint32_t label, const Bag& bag, const std::uint32_t* entries, std::size_t number) {
+        constexpr std::size_t together = 32;
+        std::array<Term*, together> rows;
+        for (std::size_t few; number; number -= few, entries += few) {
+            few = std::min(together, number);
+            for (std::size_t i = few; i < std::min(2 * together, number); ++i) bag.expect(entries[i]);
+            for (std::size_t i = 0; i < few; ++i) expect_slot(bag.entry(entries[i]).hashed);
+            for (std::size_t i = 0; i < few; ++i) expect_term(bag.entry(entries[i]).hashed);
+            for (std::size_t i = 0; i < few; ++i) {
+                rows[i] = &row(bag.entry(entries[i]).key());
+                expect_cell(*rows[i], label);
+            }
+            for (std::size_t i = 0; i < few; ++i) {
+                const Bag::Sum sum = bag.sum(entries[i]);
+                count(*rows[i], {label, sum.documents, sum.occurrences, sum.masses});
+            }
+        }
     }
 
     // New counts, of which these terms with these hashes are part of the shard.
@@ -61,7 +75,7 @@ public:
         if (!stored_) return;
         Shard opened;
         for (const Stored::Place& place : places_) {
-            const std::uint32_t term = opened.append(stored_->key(place));
+            Term& term = opened.append(stored_->key(place));
             opened.expect_cells(term, place.cells);
             for (std::uint64_t i = place.first; i < place.first + place.cells; ++i) opened.count(term, stored_->cells[i]);
         }
@@ -85,8 +99,7 @@ public:
     }
     void expect_cell(std::uint32_t term, std::uint32_t label) const {
         if (stored_) return;
-        const Term& row = terms_[term];
-        if (row.room) __builtin_prefetch(&(&cells_[row.row])[label & (row.room - 1)]);
+        expect_cell(terms_[term], label);
     }
 
     std::uint32_t size() const { return static_cast<std::uint32_t>(stored_ ? places_.size() : terms_.size()); }
@@ -120,13 +133,7 @@ public:
         return nullptr;
     }
 
-    void count(std::uint32_t term, const Cell& more) {
-        Cell& mine = claim(term, more.label);
-        check_room(mine, more);
-        mine.documents += more.documents;
-        mine.occurrences += more.occurrences;
-        mine.mass += more.mass;
-    }
+    void count(std::uint32_t term, const Cell& more) { count(terms_[term], more); }
 
     void check_room(std::uint32_t term, const Cell& more) const {
         if (const Cell* mine = cell(term, more.label)) check_room(*mine, more);
@@ -141,7 +148,7 @@ public:
     }
 
     void uncount(std::uint32_t term, const Cell& less) {
-        Cell& mine = claim(term, less.label);
+        Cell& mine = claim(terms_[term], less.label);
         mine.documents -= less.documents;
         mine.occurrences -= less.occurrences;
         mine.mass -= less.mass;
@@ -185,15 +192,26 @@ private:
             throw std::overflow_error("more than 4,294,967,295 documents of one class hold the same term");
     }
 
-    std::uint32_t append(const Key& key) {
-        const auto term = static_cast<std::uint32_t>(terms_.size());
+    Term& row(const Key& key) {
+        const std::uint32_t found = find(key);
+        return found != absent ? terms_[found] : add(key);
+    }
+
+    // A term that is not there.
+    Term& add(const Key& key) {
+        if (terms_.size() + 1 >= absent) throw std::length_error("the vocabulary is full: more than 4 billion terms");
+        if (2 * (terms_.size() + 1) > slots_.size()) rehash(slots_.empty() ? 64 : 2 * slots_.size());
+        place({tag(key.hashed), static_cast<std::uint32_t>(terms_.size())});
+        return append(key);
+    }
+
+    Term& append(const Key& key) {
         std::uint64_t bytes = 0;
         if (key.size > Key::inside) {
             bytes = bytes_.run(key.size);
             std::memcpy(&bytes_[bytes], key.bytes, key.size);
         }
-        terms_.add(key, bytes);
-        return term;
+        return terms_.add(key, bytes);
     }
 
     static std::size_t room_for(std::size_t terms) { return std::bit_ceil(std::max<std::size_t>(2 * terms, 64)); }
@@ -205,9 +223,9 @@ private:
     }
 
     // Room for the cells of a new term, so that it need not grow to it.
-    void expect_cells(std::uint32_t term, std::uint64_t cells) {
+    void expect_cells(Term& term, std::uint64_t cells) {
         const std::uint64_t room = std::bit_ceil(cells <= 4 ? cells : cells + cells / 3);
-        if (room > places(terms_[term]) && room < absent) widen(terms_[term], static_cast<std::uint32_t>(room));
+        if (room > places(term) && room < absent) widen(term, static_cast<std::uint32_t>(room));
     }
 
     static std::uint32_t tag(std::uint64_t hashed) { return static_cast<std::uint32_t>(hashed); }
@@ -226,8 +244,19 @@ private:
             if (slot.term != absent) place(slot);
     }
 
-    Cell& claim(std::uint32_t term, std::uint32_t label) {
-        Term& row = terms_[term];
+    void expect_cell(const Term& row, std::uint32_t label) const {
+        if (row.room) __builtin_prefetch(&cells_[row.row] + (label & (row.room - 1)));
+    }
+
+    void count(Term& row, const Cell& more) {
+        Cell& mine = claim(row, more.label);
+        check_room(mine, more);
+        mine.documents += more.documents;
+        mine.occurrences += more.occurrences;
+        mine.mass += more.mass;
+    }
+
+    Cell& claim(Term& row, std::uint32_t label) {
         Cell* cells = row.room ? &cells_[row.row] : &row.only;
         const std::uint32_t room = places(row);
         for (std::uint32_t i = 0; i < room; ++i) {
@@ -241,7 +270,7 @@ private:
             }
         }
         widen(row, room < 4 ? 4 : 2 * room);
-        return claim(term, label);
+        return claim(row, label);
     }
 
     void widen(Term& row, std::uint32_t room) {
@@ -318,7 +347,7 @@ public:
             const std::size_t s = (k + thread * shards / 2) % shards;
             if (ends[s] == ends[s + 1]) continue;
             const std::lock_guard lock(adding_[s]);
-            add(bag, label, parts_[s], order.data() + ends[s], ends[s + 1] - ends[s]);
+            parts_[s].count(label, bag, order.data() + ends[s], ends[s + 1] - ends[s]);
         }
     }
 
@@ -343,22 +372,6 @@ private:
                 then(some, few);
             }
         });
-    }
-
-    static void add(const Bag& bag, std::uint32_t label, Shard& part, const std::uint32_t* order, std::size_t number) {
-        std::array<std::uint32_t, together> terms;
-        for (std::size_t first = 0; first < number; first += together, order += together) {
-            const std::size_t few = std::min(together, number - first);
-            for (std::size_t i = few; i < std::min(2 * together, number - first); ++i) bag.expect(order[i]);
-            for (std::size_t i = 0; i < few; ++i) part.expect_slot(bag.entry(order[i]).hashed);
-            for (std::size_t i = 0; i < few; ++i) part.expect_term(bag.entry(order[i]).hashed);
-            for (std::size_t i = 0; i < few; ++i) terms[i] = part.find_or_add(bag.entry(order[i]).key());
-            for (std::size_t i = 0; i < few; ++i) part.expect_cell(terms[i], label);
-            for (std::size_t i = 0; i < few; ++i) {
-                const Bag::Sum& sum = bag.sum(order[i]);
-                part.count(terms[i], {label, sum.documents, sum.occurrences, sum.masses});
-            }
-        }
     }
 
     Shard parts_[shards];

@@ -60,7 +60,9 @@ public:
         };
         share(texts.size(), 16, threads, [&](int worker, std::size_t i) {
             const auto thread = static_cast<std::size_t>(worker);
-            const std::size_t text = order.empty() ? i : order[i];
+            const auto at = [&](std::size_t k) { return order.empty() ? k : order[std::min(k, order.size() - 1)]; };
+            if (!order.empty()) texts.expect(at(i + Texts::ahead), at(i + 2 * Texts::ahead));
+            const std::size_t text = at(i);
             Bag& bag = bags[thread];
             if (label[thread] != labels[text] || bag.full_of_counts()) add(thread);
             label[thread] = labels[text];

@@ -22,6 +22,7 @@ public:
         PyObject** items = PySequence_Fast_ITEMS(held_.ptr());
         views_.reserve(size);
         for (std::size_t i = 0; i < size; ++i) {
+            __builtin_prefetch(items[std::min(i + ahead, size - 1)]);
             if (!PyUnicode_Check(items[i])) throw nb::type_error("texts must be str");
             views_.push_back({PyUnicode_DATA(items[i]), static_cast<std::size_t>(PyUnicode_GET_LENGTH(items[i])),
                               PyUnicode_IS_ASCII(items[i]) ? 0 : static_cast<int>(PyUnicode_KIND(items[i]))});
@@ -38,6 +39,16 @@ public:
         else if (view.kind == 2) run_as<std::uint16_t>(view, tokens);
         else run_as<std::uint32_t>(view, tokens);
     }
+
+    // Asks for what is needed of a text that is run soon, and of one that is run later.
+    void expect(std::size_t soon, std::size_t later) const {
+        __builtin_prefetch(&views_[later]);
+        const auto* data = static_cast<const char*>(views_[soon].data);
+        __builtin_prefetch(data);
+        __builtin_prefetch(data + 64);
+    }
+
+    static constexpr std::size_t ahead = 8;
 
 private:
     struct View {
