@@ -124,7 +124,18 @@ def test_many_documents_of_a_class_give_the_same_bytes(folder: Path) -> None:
     assert file_of(whole, folder) == file_of(merge(*parts), folder)
 
 
-@pytest.mark.parametrize("times", [1, 2, 15, 16, 17, 63, 64, 1000])
+@pytest.mark.parametrize("times", [256, 257])
+def test_many_occurrences_in_many_documents(times: int) -> None:
+    """What is tallied in one number is moved before it is full, whatever the documents hold."""
+    documents = 2 * 4095 + 1
+    terms = Tokens().terms()
+    terms.count(["a " * times] * documents, [0] * documents)
+    assert terms.row("a") == [(0, (documents, times * documents))]
+    kind, masses = terms.export([0])["masses"]
+    assert list(memoryview(masses).cast({"u4": "I", "u8": "Q"}[kind])) == [documents << 20]
+
+
+@pytest.mark.parametrize("times", [1, 2, 15, 16, 17, 63, 64, 256, 257, 1000])
 def test_masses(times: int) -> None:
     terms = Tokens().terms()
     terms.count(["a " * times + "中"], [0])

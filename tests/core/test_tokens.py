@@ -119,6 +119,13 @@ def test_ascii_words_across_blocks(before: int, one: str, between: int, other: s
     assert cut(text) == naive.tokens(text) == cut(text + "\u2014")
 
 
+@given(st.sampled_from(["w", "w ", "v' ", "'"]), st.integers(4090, 4100), st.text("aZ0' ", max_size=70))
+def test_far_into_ascii_text(before: str, far: int, text: str) -> None:
+    """ASCII text is taken in by 4096 characters."""
+    text = (before * far)[:far] + text
+    assert cut(text) == naive.tokens(text) == cut(text + "\u2014")
+
+
 @given(st.sampled_from(["ą", "ą ", "a, ", "中", "क़ ", "’"]), st.integers(1000, 1030), texts, texts)
 @example("ą", 1023, "'a", "")
 @example("ą ", 1024, "\u0301", "")
