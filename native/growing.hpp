@@ -67,12 +67,11 @@ private:
 
     // Passes over what is left of a chunk, and over those that are too short.
     [[gnu::noinline]] void begin_chunk(std::uint64_t number) {
-        size_ += static_cast<std::uint64_t>(end_ - next_);
-        while (length(level(size_)) < number) size_ += length(level(size_));
-        Element*& chunk = chunks_[level(size_)];
-        chunk = static_cast<Element*>(memory::take(bytes(level(size_))));
-        next_ = chunk;
-        end_ = chunk + length(level(size_));
+        std::uint64_t at = size_ + static_cast<std::uint64_t>(end_ - next_);
+        while (length(level(at)) < number) at += length(level(at));
+        next_ = chunks_[level(at)] = static_cast<Element*>(memory::take(bytes(level(at))));
+        end_ = next_ + length(level(at));
+        size_ = at;
     }
 
     std::array<Element*, levels> chunks_{};

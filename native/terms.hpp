@@ -201,8 +201,10 @@ private:
     Term& add(const Key& key) {
         if (terms_.size() + 1 >= absent) throw std::length_error("the vocabulary is full: more than 4 billion terms");
         if (2 * (terms_.size() + 1) > slots_.size()) rehash(slots_.empty() ? 64 : 2 * slots_.size());
-        place({tag(key.hashed), static_cast<std::uint32_t>(terms_.size())});
-        return append(key);
+        const auto term = static_cast<std::uint32_t>(terms_.size());
+        Term& row = append(key);
+        place({tag(key.hashed), term});
+        return row;
     }
 
     Term& append(const Key& key) {

@@ -28,7 +28,8 @@ public:
 
     Tokeniser(const TokenRules& rules, Sink& sink) : rules_(rules), sink_(sink) {}
 
-    void run_ascii(const std::uint8_t* text, std::size_t size) {
+    // Neither is inlined, so that its loops have the registers to themselves.
+    [[gnu::noinline]] void run_ascii(const std::uint8_t* text, std::size_t size) {
         sink_.apart();
         std::size_t last = 0;
         ascii_.run(text, size, Key::padding, [&](const char* lower, const std::uint32_t* edges, std::size_t number) {
@@ -40,7 +41,7 @@ public:
 
     // `Char` is a code unit that is a whole code point.
     template <class Char>
-    void run(const Char* p, const Char* end) {
+    [[gnu::noinline]] void run(const Char* p, const Char* end) {
         using unicode::Kind;
         sink_.apart();
         start(nullptr, 0);
