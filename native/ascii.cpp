@@ -28,7 +28,8 @@ WIDE_64 void masks_of(const std::uint8_t* text, std::size_t size, char* lower, M
 
 WIDE_64 std::size_t places_of(const std::uint64_t* bits, std::size_t steps, std::uint32_t at, std::uint32_t* out) {
     const std::uint32_t* const first = out;
-    __m512i places = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(at)), _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+    const __m512i up = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    __m512i places = _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(at)), up);
     for (std::size_t part = 0; part < 4 * steps; ++part) {
         const auto here = static_cast<std::uint16_t>(bits[part / 4] >> 16 * (part % 4));
         _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(here, places));

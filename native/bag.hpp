@@ -250,9 +250,9 @@ public:
             const std::uint32_t times = std::exchange(times_[entry], 0);
             if (times < steps) [[likely]] {
                 for (; made[gram] <= times; ++made[gram]) step[gram][made[gram]] = packed(made[gram], norms[gram]);
-                tally_[entry] += step[gram][times];
+                tallies_[entry] += step[gram][times];
             } else if (times <= most) {
-                tally_[entry] += packed(times, norms[gram]);
+                tallies_[entry] += packed(times, norms[gram]);
             } else {
                 sums_.resize(known_);
                 sums_[entry].add({1, times, mass(times, norms[gram])});
@@ -294,13 +294,13 @@ public:
         return entries_[i];
     }
     Sum sum(std::size_t i) const {
-        Sum out = unpacked(tally_[i]);
+        Sum out = unpacked(tallies_[i]);
         if (i < sums_.size()) out.add(sums_[i]);
         return out;
     }
     void expect(std::size_t i) const {
         __builtin_prefetch(&entries_[i]);
-        __builtin_prefetch(&tally_[i]);
+        __builtin_prefetch(&tallies_[i]);
     }
 
     // Whether it is better begun anew, to score or to count. To count a unit again its entry is not read, so there may be more.
@@ -335,7 +335,7 @@ private:
     // Moves what was tallied to where there is room for more.
     void settle() {
         sums_.resize(known_);
-        for (std::size_t e = 0; e < known_; ++e) sums_[e].add(unpacked(std::exchange(tally_[e], 0)));
+        for (std::size_t e = 0; e < known_; ++e) sums_[e].add(unpacked(std::exchange(tallies_[e], 0)));
     }
 
     struct Present {
@@ -437,12 +437,12 @@ private:
         if (known_ == entries_.size()) {
             entries_.resize(2 * known_);
             times_.resize(2 * known_);
-            tally_.resize(2 * known_);
+            tallies_.resize(2 * known_);
             present_.resize(2 * known_ + 1);
         }
         entries_[known_] = entry;
         times_[known_] = 0;
-        tally_[known_] = 0;
+        tallies_[known_] = 0;
         return static_cast<std::uint32_t>(known_++);
     }
 
@@ -465,7 +465,7 @@ private:
     std::size_t mask_ = 1023;
     Array<Entry> entries_ = Array<Entry>(512);
     Array<std::uint32_t> times_ = Array<std::uint32_t>(512);  // of an entry in the document
-    Array<std::uint64_t> tally_ = Array<std::uint64_t>(512);  // of an entry in the documents since `settle`
+    Array<std::uint64_t> tallies_ = Array<std::uint64_t>(512);  // of an entry in the documents since `settle`
     Array<Sum> sums_;  // of the entries in the documents before the last few
     std::vector<Present> present_ = std::vector<Present>(513);  // the document's terms
     Codes codes_;
