@@ -146,7 +146,7 @@ void Totals::leave_out(Bag& bag, Scorer::Own own, Left& left) const {
     check_unchanged();
     const Weights& all_seen = seen();
     bag.weigh();
-    table().look_up(bag);
+    all_seen.look_up(table(), bag, [](TermId) {});
     for (const bool gram : {false, true}) left.views[gram] = views_[gram];
     left.parts.clear();
     left.summary = {bag.tokens(), 0};
@@ -155,25 +155,21 @@ void Totals::leave_out(Bag& bag, Scorer::Own own, Left& left) const {
     thread_local std::vector<double> kept_logs;
     auto& logs_of = kept_logs;
     logs_of.clear();
-    const auto each_known = [&](auto&& ask) {
-        for (std::size_t i = 0; i < bag.size(); ++i)
-            if (const TermId id = bag[i].id(); id.term != Shard::absent) ask(id);
-    };
-    each_known([&](TermId id) {
-        __builtin_prefetch(&row(id));
-        all_seen.expect_row(id);
-    });
-    each_known([&](TermId id) { all_seen.expect_weights(id); });
+    for (std::size_t i = 0; i < bag.size(); ++i) {
+        const Bag::Entry& entry = bag[i].entry;
+        if (entry.term == Shard::absent) throw std::invalid_argument(never_learned);
+        __builtin_prefetch(&row(entry.id()));
+        all_seen.expect_weights(entry);
+    }
     for (std::size_t i = 0; i < bag.size(); ++i) {
         const Bag::Term term = bag[i];
         const TermId id = term.id();
         const std::uint64_t less = own.times * seen(term);
-        if (id.term == Shard::absent) throw std::invalid_argument(never_learned);
         const Row& here = row(id);
         if (!here.fits) continue;
         if (here.documents < own.times) throw std::invalid_argument(never_learned);
         if (!here.inside) continue;
-        const Weights::Laid of_term = all_seen.laid(id);
+        const Weights::Laid of_term = all_seen.laid(term.entry);
         const std::size_t place = of_term.place(own.label);
         const double lost = static_cast<double>(less) * scale();
         if ((!of_term.dense && place == of_term.size) || of_term[place] < lost) throw std::invalid_argument(never_learned);

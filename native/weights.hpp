@@ -75,20 +75,17 @@ public:
             for (std::size_t k = 0; k < (dense ? classes : size); ++k) use(dense ? k : label(weights + 2 * k), (*this)[k]);
         }
     };
-    Laid laid(TermId id) const {
-        const Row& here = row(id);
-        return {weights(id.shard, here), here.size, here.dense != 0};
-    }
+    // Of an entry of a bag that `look_up` filled in.
+    Laid laid(const Bag::Entry& entry) const { return laid(entry.id().shard, std::bit_cast<Row>(entry.row)); }
     double of_class(TermId id, std::uint64_t label) const {
-        const Laid here = laid(id);
+        const Laid here = laid(id.shard, row(id));
         const std::size_t k = here.place(label);
         return here.dense || k < here.size ? here[k] : 0;
     }
     static std::uint64_t label(const double* weight) { return std::bit_cast<std::uint64_t>(weight[1]); }
 
-    void expect_row(TermId id) const { __builtin_prefetch(&row(id)); }
-    void expect_weights(TermId id) const {
-        for (const int line : {0, 64, 128}) __builtin_prefetch(reinterpret_cast<const char*>(laid(id).weights) + line);
+    void expect_weights(const Bag::Entry& entry) const {
+        for (const int line : {0, 64, 128}) __builtin_prefetch(reinterpret_cast<const char*>(laid(entry).weights) + line);
     }
 
     // Fills in the places of a bag's terms, and of their weights, which prepare(id) may put there first.
@@ -99,7 +96,7 @@ public:
                 for (std::size_t i = 0; i < number; ++i)
                     if (entries[i].term != Shard::absent) use(entries[i]);
             };
-            each_known([&](const Bag::Entry& entry) { expect_row(entry.id()); });
+            each_known([&](const Bag::Entry& entry) { __builtin_prefetch(&row(entry.id())); });
             each_known([&](Bag::Entry& entry) {
                 prepare(entry.id());
                 entry.row = std::bit_cast<std::uint64_t>(row(entry.id()));
@@ -152,6 +149,7 @@ private:
     const double* weights(std::uint32_t shard, Row row) const {
         return (row.dense ? shards_[shard].dense : shards_[shard].sparse).data() + row.offset;
     }
+    Laid laid(std::uint32_t shard, Row row) const { return {weights(shard, row), row.size, row.dense != 0}; }
     std::size_t width() const { return (classes_ + lanes - 1) / lanes * lanes; }  // of a dense row
 
     static void sum(const Part* parts, std::size_t number, std::size_t columns, double* sums);
