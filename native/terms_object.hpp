@@ -58,9 +58,9 @@ public:
             if (bags[thread].known()) table_.add(bags[thread], label[thread], thread);
             bags[thread].clear();
         };
+        const auto at = [&](std::size_t i) { return order.empty() ? i : order[std::min(i, order.size() - 1)]; };
         share(texts.size(), 16, threads, [&](int worker, std::size_t i) {
             const auto thread = static_cast<std::size_t>(worker);
-            const auto at = [&](std::size_t k) { return order.empty() ? k : order[std::min(k, order.size() - 1)]; };
             if (!order.empty()) texts.expect(at(i + Texts::ahead), at(i + 2 * Texts::ahead));
             const std::size_t text = at(i);
             Bag& bag = bags[thread];
